@@ -1,0 +1,212 @@
+import { ALL_CAPABILITIES, type Capabilities } from "./capabilities.js";
+import { CasLoop } from "./cas-loop.js";
+import type { CasStore, Scanned } from "./cas-store.js";
+import { ChangeWaiter } from "./change-waiter.js";
+import type { Clock } from "./clock.js";
+import { createLease } from "./create-lease.js";
+import type { AcquireRequest, CallContext, LeaseDriver, ReleaseNote, RenewRequest, TransferRequest } from "./driver.js";
+import { isLeaseOutcomeUnknown, LeaseHeldError, LeaseInvalidError } from "./errors.js";
+import { Forgetter } from "./forgetter.js";
+import { hostClock } from "./host-clock.js";
+import type {
+  FullSessionLease,
+  Lease,
+  LeaseInfo,
+  LeasePage,
+  LeaseRef,
+  ProcessIdentity,
+  ReleaseOutcome,
+} from "./lease.js";
+import { compareBytes } from "./order.js";
+import { isLive, type LeaseRecord, MAX_TOKEN } from "./record.js";
+import type { Exhausted, Held, Refused } from "./transition.js";
+
+/** Ms. */
+export const DEFAULT_TTL = 30_000;
+/** Ms. */
+export const DEFAULT_FORGET_AFTER = 60_000;
+
+export interface CasLeaseOptions<V> extends CasStore<V> {
+  /** Name of the adapter for messages. */
+  readonly name: string;
+  /** Decides expiry unless `load` answers with the store's own `now`. The host's, unless given. */
+  readonly clock?: Clock | undefined;
+  /** Ms, for acquire without a ttl of its own; 30 s unless given. */
+  readonly ttl?: number | undefined;
+  /** Ms for which a dead record is kept after its expiry and its token; 60 s unless given. */
+  readonly forgetAfter?: number | undefined;
+  /** Ms after which a store that has not answered is given up; absent for one that always answers. */
+  readonly timeout?: number | undefined;
+  /** This process, for leases that ask to be tied to it. */
+  readonly ownProcess?: (() => ProcessIdentity | undefined) | undefined;
+  /** True only when it is proved that the process no longer exists. */
+  readonly isProcessGone?: ((process: ProcessIdentity) => boolean) | undefined;
+  /** From 0 up to, not including, 1; for jitter. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Turns a compare-and-set into a complete lease: `transition` around it, in a loop. See `CasStore` for what the store must promise. */
+export function casLease<V>(options: CasLeaseOptions<V>): FullSessionLease {
+  const { forgetAfter = DEFAULT_FORGET_AFTER } = options;
+  if (!Number.isInteger(forgetAfter) || forgetAfter < 1) {
+    throw new LeaseInvalidError(
+      `forgetAfter must be a whole number of milliseconds above 0, not ${String(forgetAfter)}`,
+    );
+  }
+  return createLease(new CasDriver(options, forgetAfter));
+}
+
+class CasDriver<V> implements LeaseDriver {
+  readonly name: string;
+  readonly capabilities: Capabilities;
+  readonly ttl: number;
+  readonly clock: Clock;
+  readonly timeout: number | undefined;
+  readonly #options: CasLeaseOptions<V>;
+  readonly #loop: CasLoop<V>;
+  readonly #forgetter: Forgetter<V>;
+  readonly list?: NonNullable<LeaseDriver["list"]>;
+  readonly waitForChange?: NonNullable<LeaseDriver["waitForChange"]>;
+  readonly domain?: NonNullable<LeaseDriver["domain"]>;
+
+  constructor(options: CasLeaseOptions<V>, forgetAfter: number) {
+    const { clock = hostClock, random = Math.random, isProcessGone } = options;
+    this.#options = options;
+    this.name = options.name;
+    this.ttl = options.ttl ?? DEFAULT_TTL;
+    this.clock = clock;
+    this.timeout = options.timeout;
+    this.#forgetter = new Forgetter(options, clock, forgetAfter);
+    this.#loop = new CasLoop(options, {
+      clock,
+      random,
+      isProcessGone,
+      onStored: (sessionId, record, now) => this.#forgetter.note(sessionId, record, now),
+    });
+    const { scan, watch, domain } = options;
+    if (scan !== undefined)
+      this.list = (page, context) => listLive(scan.call(options, context), page, () => this.#now());
+    if (watch !== undefined) {
+      const waiter = new ChangeWaiter(options, watch.bind(options), clock, isProcessGone);
+      this.waitForChange = (sessionId, signal) => waiter.wait(sessionId, signal);
+    }
+    if (domain !== undefined) this.domain = (context) => domain.call(options, context);
+    this.capabilities = {
+      ...ALL_CAPABILITIES,
+      list: scan !== undefined,
+      waitForChange: watch !== undefined,
+      domain: domain !== undefined,
+    };
+  }
+
+  async acquire(request: AcquireRequest, context: CallContext): Promise<Lease> {
+    const { sessionId, owner, ttl, metadata, above, tiedToProcess } = request;
+    const process = tiedToProcess ? this.#options.ownProcess?.() : undefined;
+    const command = { op: "acquire", owner, ttl, metadata, above, process } as const;
+    const outcome = await this.#loop.run(sessionId, command, context).catch(async (error: unknown) => {
+      // What this attempt may have left behind must not be found by a later look: it is taken back, once.
+      if (isLeaseOutcomeUnknown(error))
+        await this.#loop.run(sessionId, { op: "release", owner }, {}).catch(() => undefined);
+      throw error;
+    });
+    if (outcome.kind === "granted") return leaseOf(sessionId, outcome.record);
+    throw outcome.kind === "held" ? heldByAnother(outcome) : exhausted(outcome);
+  }
+
+  async renew(request: RenewRequest, context: CallContext): Promise<Lease> {
+    const { sessionId, owner, token, ttl, reclaimExpired } = request;
+    const process = this.#options.ownProcess?.();
+    const command = { op: "renew", owner, token, ttl, reclaimExpired, process } as const;
+    const outcome = await this.#loop.run(sessionId, command, context);
+    if (outcome.kind === "granted") return leaseOf(sessionId, outcome.record);
+    throw lost(outcome);
+  }
+
+  async release({ sessionId, owner, token }: LeaseRef, context: CallContext): Promise<ReleaseOutcome> {
+    const outcome = await this.#loop.run(sessionId, { op: "release", owner, token }, context);
+    return outcome.kind;
+  }
+
+  async transfer(request: TransferRequest, context: CallContext): Promise<Lease> {
+    const { sessionId, owner, token, newOwner, ttl } = request;
+    const command = { op: "transfer", owner, token, newOwner, ttl } as const;
+    const outcome = await this.#loop.run(sessionId, command, context);
+    if (outcome.kind === "granted") return leaseOf(sessionId, outcome.record);
+    throw outcome.kind === "refused" ? lost(outcome) : exhausted(outcome);
+  }
+
+  async forceRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): Promise<boolean> {
+    const command = { op: "force-release", ...note } as const;
+    const outcome = await this.#loop.run(sessionId, command, context);
+    return outcome.kind === "done";
+  }
+
+  async requestRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): Promise<boolean> {
+    const command = { op: "request-release", ...note } as const;
+    const outcome = await this.#loop.run(sessionId, command, context);
+    return outcome.kind === "done";
+  }
+
+  async inspect(sessionId: string, context: CallContext): Promise<LeaseInfo | undefined> {
+    const loaded = await this.#options.load(sessionId, context);
+    if (loaded?.broken !== undefined) throw loaded.broken;
+    if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? this.#now())) return undefined;
+    return infoOf(sessionId, loaded.record);
+  }
+
+  async close(): Promise<void> {
+    this.#forgetter.stop();
+    await this.#options.close?.();
+  }
+
+  #now(): number {
+    return Math.floor(this.clock.wall());
+  }
+}
+
+async function listLive(
+  records: Iterable<Scanned> | AsyncIterable<Scanned>,
+  { after, limit }: { after?: string; limit: number },
+  now: () => number,
+): Promise<LeasePage> {
+  const live: LeaseInfo[] = [];
+  for await (const { sessionId, record } of records) {
+    if (after !== undefined && compareBytes(sessionId, after) <= 0) continue;
+    if (isLive(record, now())) live.push(infoOf(sessionId, record));
+  }
+  live.sort((a, b) => compareBytes(a.sessionId, b.sessionId));
+  const leases = live.slice(0, limit);
+  const last = leases.at(-1);
+  return live.length > limit && last !== undefined ? { leases, next: last.sessionId } : { leases };
+}
+
+function leaseOf(sessionId: string, record: LeaseRecord): Lease {
+  const { owner, token, expiry, ttl, previous, releaseRequested } = record;
+  const lease = { sessionId, owner, token, expiry, ttl };
+  if (previous === undefined && releaseRequested === undefined) return lease;
+  return { ...lease, ...(previous && { previous }), ...(releaseRequested && { releaseRequested }) };
+}
+
+function infoOf(sessionId: string, record: LeaseRecord): LeaseInfo {
+  return { ...leaseOf(sessionId, record), acquiredAt: record.acquiredAt, metadata: { ...record.metadata } };
+}
+
+function heldByAnother({ retryAfterMs, heldForMs }: Held): LeaseHeldError {
+  return new LeaseHeldError("the session is held by another owner", { retryAfterMs, heldForMs });
+}
+
+const LOSS = {
+  expired: "the lease expired before it was renewed",
+  taken: "the session is held by another owner, or under another token",
+  released: "the lease was released",
+  forced: "the lease was broken by force",
+  deleted: "the record of the lease is gone",
+} as const;
+
+function lost({ reason }: Refused): LeaseHeldError {
+  return new LeaseHeldError(LOSS[reason], { reason, retryable: false });
+}
+
+function exhausted(_: Exhausted): LeaseInvalidError {
+  return new LeaseInvalidError(`the session has used up its tokens: none is left below ${MAX_TOKEN + 1n}`);
+}

@@ -1,0 +1,45 @@
+import type { CallContext, MaybePromise } from "./driver.js";
+import type { LeaseCorruptError, LeaseIncompatibleError } from "./errors.js";
+import type { LeaseRecord } from "./record.js";
+
+/** What a store has for one session. Nothing at all is an empty object or undefined. */
+export type Loaded<V> =
+  | Readonly<{ record: LeaseRecord; version: V; broken?: undefined; now?: number }>
+  /** There is something, but it is not a record that this version can read. */
+  | Readonly<{ record?: undefined; broken: LeaseCorruptError | LeaseIncompatibleError; version: V; now?: number }>
+  | Readonly<{ record?: undefined; broken?: undefined; version?: undefined; now?: number }>
+  | undefined;
+
+/**
+ * A compare-and-set: all that `casLease` needs to make a complete lease of a store.
+ *
+ * - `load` is strongly consistent: it shows every swap that was answered before it was called.
+ * - A version never repeats for a session, not even after a deletion. Use the store's own etag, or token and a counter.
+ * - `swap` that cannot tell whether it was applied throws `LeaseUnknownOutcomeError`; the loop looks again and finds out,
+ *   because a late swap with an old version is refused. If it must *not* find out (what it would see there may not be
+ *   trusted), it throws one with `retryable: false`.
+ */
+export interface CasStore<V> {
+  /** `now` in the answer: the store's own clock, epoch ms, read in the same step; it then decides instead of the host's. */
+  load(sessionId: string, context: CallContext): MaybePromise<Loaded<V>>;
+  /**
+   * Stores `next` (undefined: deletes) if the version is still `version` (undefined: nothing there); says whether it did.
+   * A store that answers with the new version is tried without a load at the next renewal; only one whose `load` does
+   * not bring its own clock may do so.
+   */
+  swap(
+    sessionId: string,
+    version: V | undefined,
+    next: LeaseRecord | undefined,
+    context: CallContext,
+  ): MaybePromise<boolean | Readonly<{ version: V }>>;
+  /** Every record, in any order. With it the lease can list, and forget what other processes left. */
+  scan?(context: CallContext): Iterable<Scanned> | AsyncIterable<Scanned>;
+  /** Calls `onChange` soon after the session's record has changed, by any process; returns how to stop. */
+  watch?(sessionId: string, onChange: () => void): () => void;
+  /** The identity of the store itself, made on first use and kept in it. */
+  domain?(context: CallContext): MaybePromise<string>;
+  close?(): MaybePromise<void>;
+}
+
+export type Scanned = Readonly<{ sessionId: string; record: LeaseRecord }>;

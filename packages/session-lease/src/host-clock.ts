@@ -1,0 +1,41 @@
+import type { Clock, Timer } from "./clock.js";
+
+/** Node turns a longer delay into one of 1 ms. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+// CLOCK_MONOTONIC itself, which every process of the host shares, at the price of performance.now().
+const sharedOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+class HostTimer implements Timer {
+  readonly #callback: () => void;
+  readonly #due: number;
+  #handle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(callback: () => void, delayMs: number) {
+    this.#callback = callback;
+    this.#due = hostClock.monotonic() + delayMs;
+    this.#arm();
+  }
+
+  #arm(): void {
+    const left = Math.min(Math.max(Math.ceil(this.#due - hostClock.monotonic()), 0), LONGEST_TIMEOUT);
+    this.#handle = setTimeout(() => {
+      // Node's timers may fire up to a millisecond early, and long delays are waited for in parts.
+      if (hostClock.monotonic() < this.#due) this.#arm();
+      else this.#callback();
+    }, left);
+    // In browsers-like environments a timer is a number.
+    (this.#handle as { unref?: () => void }).unref?.();
+  }
+
+  cancel(): void {
+    clearTimeout(this.#handle);
+  }
+}
+
+/** The clock of the machine. `monotonic` is CLOCK_MONOTONIC, comparable between processes of one host (on Linux). */
+export const hostClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => sharedOrigin + performance.now(),
+  schedule: (callback, delayMs) => new HostTimer(callback, delayMs),
+};

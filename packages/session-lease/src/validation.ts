@@ -1,0 +1,92 @@
+/**
+ * The one place where arguments are judged, before any adapter sees them. A driver is promised exact, valid arguments.
+ */
+
+import { LeaseInvalidError } from "./errors.js";
+import type { Metadata } from "./lease.js";
+import { MAX_TOKEN } from "./record.js";
+
+export const MAX_SESSION_ID_BYTES = 1024;
+export const MAX_OWNER_BYTES = 256;
+/** Ms. */
+export const MIN_TTL = 10;
+/** Ms: 24 h. */
+export const MAX_TTL = 86_400_000;
+export const MAX_METADATA_ENTRIES = 64;
+/** Bytes of UTF-8, keys and values together. */
+export const MAX_METADATA_BYTES = 8192;
+export const MAX_LIST_LIMIT = 1000;
+/** Bytes of UTF-8 of `by` and `reason`. */
+export const MAX_NOTE_BYTES = 1024;
+
+function checkText(what: string, value: unknown, maxBytes: number): asserts value is string {
+  if (typeof value !== "string") throw new LeaseInvalidError(`${what} must be a string, not ${describe(value)}`);
+  if (value.length === 0) throw new LeaseInvalidError(`${what} must not be empty`);
+  // No UTF-16 unit takes more than three bytes, so most ids need no second look.
+  if (value.length * 3 > maxBytes && Buffer.byteLength(value) > maxBytes) {
+    throw new LeaseInvalidError(`${what} must be at most ${maxBytes} bytes of UTF-8`);
+  }
+  if (!value.isWellFormed())
+    throw new LeaseInvalidError(`${what} must be well-formed Unicode (it has a lone surrogate)`);
+  if (value.includes("\0")) throw new LeaseInvalidError(`${what} must not contain NUL`);
+}
+
+export function checkSessionId(value: unknown): asserts value is string {
+  checkText("session id", value, MAX_SESSION_ID_BYTES);
+}
+
+export function checkOwner(value: unknown): asserts value is string {
+  checkText("owner", value, MAX_OWNER_BYTES);
+}
+
+/** Who asks, or why: shown to the holder and the operator. */
+export function checkNote(what: "by" | "reason", value: unknown): void {
+  if (value !== undefined) checkText(what, value, MAX_NOTE_BYTES);
+}
+
+export function checkTtl(value: unknown): asserts value is number {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < MIN_TTL || value > MAX_TTL) {
+    throw new LeaseInvalidError(
+      `ttl must be a whole number of milliseconds from ${MIN_TTL} to ${MAX_TTL}, not ${describe(value)}`,
+    );
+  }
+}
+
+export function checkToken(what: string, value: unknown, lowest = 1n): asserts value is bigint {
+  if (typeof value !== "bigint" || value < lowest || value > MAX_TOKEN) {
+    throw new LeaseInvalidError(`${what} must be a bigint from ${lowest} to ${MAX_TOKEN}, not ${describe(value)}`);
+  }
+}
+
+export function checkMetadata(value: unknown): asserts value is Metadata {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new LeaseInvalidError(`metadata must be a map of strings, not ${describe(value)}`);
+  }
+  const entries = Object.entries(value);
+  if (entries.length > MAX_METADATA_ENTRIES) {
+    throw new LeaseInvalidError(`metadata must have at most ${MAX_METADATA_ENTRIES} entries, not ${entries.length}`);
+  }
+  let bytes = 0;
+  for (const [key, text] of entries) {
+    if (typeof text !== "string") throw new LeaseInvalidError(`metadata value of "${key}" must be a string`);
+    if (!key.isWellFormed() || !text.isWellFormed() || key.includes("\0") || text.includes("\0")) {
+      throw new LeaseInvalidError("metadata must be well-formed Unicode without NUL");
+    }
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(text);
+  }
+  if (bytes > MAX_METADATA_BYTES) {
+    throw new LeaseInvalidError(`metadata must be at most ${MAX_METADATA_BYTES} bytes of UTF-8, not ${bytes}`);
+  }
+}
+
+export function checkLimit(value: unknown): asserts value is number {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > MAX_LIST_LIMIT) {
+    throw new LeaseInvalidError(`limit must be a whole number from 1 to ${MAX_LIST_LIMIT}, not ${describe(value)}`);
+  }
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+  if (typeof value === "bigint") return `${value}n`;
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
