@@ -1,1 +1,1 @@
-export {};
+export { type MemLeaseOptions, MemoryLeaseStore, memlease } from "./memlease.js";
