@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// npm test: install, build, lint, type-check, then every test that needs no root. Arguments go to vitest.
+// The last line counts what the runner itself reported.
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { pnpm } from "./pnpm.mjs";
+import { prepare } from "./prepare.mjs";
+
+const report = fileURLToPath(new URL("../reports/vitest.json", import.meta.url));
+
+prepare();
+const checked = pnpm(["run", "lint"]) === 0 && pnpm(["run", "types"]) === 0;
+
+rmSync(report, { force: true });
+mkdirSync(new URL("../reports/", import.meta.url), { recursive: true });
+const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+const code = pnpm(["exec", "vitest", "run", ...reporters, ...process.argv.slice(2)]);
+
+const { passed, failed } = count();
+if (!checked) console.error("lint or type check failed; see above");
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(code !== 0 || !checked || failed > 0 || passed === 0 ? 1 : 0);
+
+function count() {
+  try {
+    const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
+    // A file that could not be run has failed without a test to show for it.
+    const broken = testResults.filter(
+      ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
+    );
+    return { passed: numPassedTests, failed: numFailedTests + broken.length };
+  } catch (error) {
+    console.error(`the test report could not be read: ${error.message}`);
+    return { passed: 0, failed: 1 };
+  }
+}
