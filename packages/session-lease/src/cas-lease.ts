@@ -188,7 +188,8 @@ function leaseOf(sessionId: string, record: LeaseRecord): Lease {
 }
 
 function infoOf(sessionId: string, record: LeaseRecord): LeaseInfo {
-  return { ...leaseOf(sessionId, record), acquiredAt: record.acquiredAt, metadata: { ...record.metadata } };
+  const { previous: _past, ...lease } = leaseOf(sessionId, record);
+  return { ...lease, acquiredAt: record.acquiredAt, metadata: { ...record.metadata } };
 }
 
 function heldByAnother({ retryAfterMs, heldForMs }: Held): LeaseHeldError {

@@ -49,8 +49,8 @@ export type Lease = Readonly<{
 /** What names a hold: a `Lease` is one. Without `token`, the owner alone is compared: for an attempt that never learnt its token. */
 export type LeaseRef = Readonly<{ sessionId: string; owner: string; token?: bigint }>;
 
-/** A live hold as an observer sees it. */
-export type LeaseInfo = Lease & Readonly<{ acquiredAt: number; metadata: Metadata }>;
+/** A live hold as an observer sees it: the present one; only its holder is told of the one before. */
+export type LeaseInfo = Omit<Lease, "previous"> & Readonly<{ acquiredAt: number; metadata: Metadata }>;
 
 /**
  * One process for the whole of its life, so that it can be told from every other one, on this host or elsewhere, now or
