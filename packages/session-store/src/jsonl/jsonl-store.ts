@@ -9,6 +9,7 @@ import { type Clock, compareBytes, hostClock } from "@leasehold/session-lease";
 import {
   StoreAbortedError,
   StoreClosedError,
+  StoreCorruptError,
   StoreIncompatibleError,
   StoreInvalidError,
   storeErrorCode,
@@ -38,6 +39,9 @@ import { mark, planCreation, planDeletion, planEvent, planFence, type Stamp } fr
 import { SessionList } from "./session-list.js";
 import { SessionLog } from "./session-log.js";
 import { freshWriterName } from "./writer-name.js";
+
+/** Each further attempt takes a creation or deletion by somebody else at just that moment. */
+const MAX_ATTEMPTS = 20;
 
 export interface JsonlSessionStoreOptions {
   /** Made, with its parents, when something is first written. Local disk only. */
@@ -99,11 +103,11 @@ export class JsonlSessionStore implements SessionStore {
       const stamp = this.#stamp(id, token);
       await this.#logs.write(id, async (log) => {
         const plan = planCreation(stamp);
-        const write = (): Promise<unknown> => log.write(plan, { alone: false, sync: true });
-        if ((await write()) !== undefined) return;
-        while (!(await log.begin(mark(stamp, "created")))) {
-          if ((await write()) !== undefined) return;
+        for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+          if ((await log.write(plan, { alone: false, sync: true })) !== undefined) return;
+          if (await log.begin(mark(stamp, "created"))) return;
         }
+        throw new StoreCorruptError("the session's files come and go", log.directory);
       });
     });
   }
@@ -112,7 +116,7 @@ export class JsonlSessionStore implements SessionStore {
     return this.#call(async () => {
       const stamp = this.#stamp(id, token);
       return await this.#logs.write(id, async (log) => {
-        for (;;) {
+        for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
           const fence = await log.write(planFence(stamp), { alone: true, sync: true });
           if (fence === undefined || !fence.state.exists) throw new UnknownSessionError(id);
           const { lastSeq, ignored } = fence.state;
@@ -122,6 +126,7 @@ export class JsonlSessionStore implements SessionStore {
           if ((last?.seq ?? 0) !== lastSeq) continue;
           return { lastSeq, ...(last && { last }), tail, ignored };
         }
+        throw new StoreCorruptError("the session's log does not read as it was written", log.directory);
       });
     });
   }

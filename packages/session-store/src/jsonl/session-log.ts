@@ -29,10 +29,7 @@
  * publish the same token, one succeeds. A late writer's line behind the seal does not count; it moves on and meets the
  * tombstone. Nothing is resurrected.
  *
- * **A ghost.** A helper that slept through two deletions may publish a generation that was removed long ago. It is
- * harmless because the highest generation is the live one, and the highest never falls: N is removed only by someone
- * who has seen a higher one. So a file is taken for the live one only if, *after* it was opened, a listing shows no
- * higher generation; from then on its identity is proof enough, for it can be superseded only through its own seal.
+ * Which file is the live one is decided in `generations.ts`, with the argument for it.
  *
  * States of a log on disk: *absent* (no directory, or an empty one: never created), *standing*, *sealed* (deleted, the
  * successor not yet published), *dead* (begins with a tombstone, nothing created since).
@@ -40,11 +37,12 @@
 
 import { StoreCorruptError, StoreUnavailableError } from "../errors.js";
 import type { StoredEvent } from "../store.js";
-import type { OpenFile, StoreFiles } from "./files.js";
+import type { StoreFiles } from "./files.js";
 import { EMPTY_LOG, fold, type LogState, type Verdict } from "./fold.js";
+import { Generations, type LiveFile } from "./generations.js";
 import { readLines } from "./lines.js";
 import { type Mark, Marks } from "./marks.js";
-import { generationName, generationsIn, stemOf } from "./names.js";
+import { stemOf } from "./names.js";
 import { decodeRecord, encodeRecord, type LogRecord, type MarkRecord } from "./record.js";
 
 /** Somebody else wrote between this writer's look and its line as often as this: not contention, a fault. */
@@ -55,14 +53,6 @@ interface Position extends Mark {
   readonly generation: number;
   readonly identity: string;
   readonly marks: Marks;
-}
-
-interface LiveFile {
-  readonly file: OpenFile;
-  readonly path: string;
-  readonly generation: number;
-  /** Found by a listing just now, not by what was known before. */
-  readonly listed: boolean;
 }
 
 /** A line that counts, and the log as it was right behind it. */
@@ -77,18 +67,20 @@ export type Plan = (state: LogState) => LogRecord;
 
 /** Writing is one call at a time, which the caller sees to; reading needs no order. */
 export class SessionLog {
-  readonly directory: string;
-  readonly #files: StoreFiles;
+  readonly #generations: Generations;
   readonly #id: string;
   readonly #onFolded: (before: LogState, after: LogState) => void;
   #position: Position | undefined;
 
   /** @param onFolded told as this log's knowledge of its file grows; `before` is empty for a file not seen before. */
   constructor(files: StoreFiles, id: string, onFolded: (before: LogState, after: LogState) => void) {
-    this.#files = files;
+    this.#generations = new Generations(files, stemOf(id));
     this.#id = id;
     this.#onFolded = onFolded;
-    this.directory = files.join(stemOf(id));
+  }
+
+  get directory(): string {
+    return this.#generations.directory;
   }
 
   /** What stands in the log now; `undefined` when there is none. Writes nothing. */
@@ -129,7 +121,10 @@ export class SessionLog {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const outcome = await this.#withLive("append", async (live) => {
         const { position, unfinished } = await this.#catchUp(live, this.#known(live));
-        if (position.state.sealed) return await this.#succeed(live, position.state);
+        if (position.state.sealed) {
+          await this.#generations.succeed(live, this.#tombstone(position.state));
+          return "again";
+        }
         const record = plan(position.state);
         const line = encodeRecord(record);
         await appendWhole(live, alone || unfinished ? Buffer.concat([NEWLINE, line]) : line);
@@ -140,7 +135,7 @@ export class SessionLog {
           return "again";
         }
         // Not for other writers' sake, whose seals stand in the file: somebody may have removed or restored files.
-        if ((await this.#files.identity(live.path)) !== live.file.identity) return "again";
+        if (!(await this.#generations.isInPlace(live))) return "again";
         if (own.verdict !== "counts") return "again";
         if (options.sync) await live.file.sync();
         return { record, state: own.state, offset: own.offset };
@@ -152,90 +147,48 @@ export class SessionLog {
 
   /** Begins a log that is absent; `false` when there is one, or was. */
   async begin(record: MarkRecord): Promise<boolean> {
-    const path = this.#files.join(stemOf(this.#id), generationName(1));
-    if (!(await this.#files.publish(path, encodeRecord(record)))) return false;
-    // The place of generation 1 is also free after a deletion: then this one is a ghost.
-    return generationsIn((await this.#files.entries(this.directory)) ?? []).at(-1) === 1;
+    return await this.#generations.begin(encodeRecord(record));
   }
 
   /** Finishes the deletion of a sealed log: the tombstone first, then the removal. Several may do it at once. */
   async finishDeletion(): Promise<void> {
     await this.#read(async (live, { state }) => {
-      if (state.sealed) await this.#succeed(live, state);
+      if (state.sealed) await this.#generations.succeed(live, this.#tombstone(state));
       return state;
     });
   }
 
-  async #succeed(live: LiveFile, sealed: LogState): Promise<"again"> {
-    const tombstone: MarkRecord = {
-      kind: "tombstone",
-      id: this.#id,
-      token: sealed.highest ?? 0n,
-      time: 0,
-      by: "",
-    };
-    const next = live.generation + 1;
-    await this.#files.publish(this.#path(next), encodeRecord(tombstone));
-    await this.#removeBelow(next);
-    return "again";
-  }
-
-  async #removeBelow(generation: number): Promise<void> {
-    for (const lower of generationsIn((await this.#files.entries(this.directory)) ?? [])) {
-      if (lower < generation) await this.#files.remove(this.#path(lower));
-    }
+  /** The same whoever writes it: it follows from the sealed file alone. */
+  #tombstone({ highest = 0n }: LogState): Uint8Array {
+    return encodeRecord({ kind: "tombstone", id: this.#id, token: highest, time: 0, by: "" });
   }
 
   async #read<T>(use: (live: LiveFile, position: Position) => Promise<T>): Promise<T | undefined> {
-    for (;;) {
-      const outcome = await this.#withLive("read", async (live) => {
-        const { position } = await this.#catchUp(live, this.#known(live));
-        // The session may have been created again, in a file that only a listing shows.
-        return position.state.sealed && !live.listed ? "again" : await use(live, position);
-      });
-      if (outcome !== "again") return outcome;
-    }
+    const look = async (live: LiveFile): Promise<{ result: T } | "sealed"> => {
+      const { position } = await this.#catchUp(live, this.#known(live));
+      return position.state.sealed && !live.listed ? "sealed" : { result: await use(live, position) };
+    };
+    let outcome = await this.#withLive("read", look);
+    // The session may have been created again, in a file that only a listing shows.
+    if (outcome === "sealed") outcome = await this.#withLive("read", look, true);
+    return outcome === "sealed" ? undefined : outcome?.result;
   }
 
   /** Runs `use` on the live file; `undefined` when the log is absent. */
-  async #withLive<T>(mode: "read" | "append", use: (live: LiveFile) => Promise<T>): Promise<T | undefined> {
-    const live = (await this.#openKnown(mode)) ?? (await this.#openListed(mode));
+  async #withLive<T>(
+    mode: "read" | "append",
+    use: (live: LiveFile) => Promise<T>,
+    listed = false,
+  ): Promise<T | undefined> {
+    const known = listed || this.#position?.state.sealed ? undefined : this.#position;
+    const live =
+      (known && (await this.#generations.openKnown(known, mode))) ?? (await this.#generations.openListed(mode));
     if (live === undefined) return undefined;
     try {
       return await use(live);
     } finally {
       await live.file.close();
     }
-  }
-
-  async #openKnown(mode: "read" | "append"): Promise<LiveFile | undefined> {
-    const known = this.#position;
-    if (known === undefined || known.state.sealed) return undefined;
-    const path = this.#path(known.generation);
-    const file = await this.#files.open(path, mode);
-    if (file === undefined) return undefined;
-    if (file.identity === known.identity) return { file, path, generation: known.generation, listed: false };
-    await file.close();
-    return undefined;
-  }
-
-  async #openListed(mode: "read" | "append"): Promise<LiveFile | undefined> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const generations = generationsIn((await this.#files.entries(this.directory)) ?? []);
-      const generation = generations.at(-1);
-      if (generation === undefined) return undefined;
-      const path = this.#path(generation);
-      const file = await this.#files.open(path, mode);
-      if (file === undefined) continue;
-      const after = generationsIn((await this.#files.entries(this.directory)) ?? []);
-      if (after.at(-1) === generation) {
-        // Left by a deleter that died between its two steps, or a ghost.
-        if (mode === "append" && after.length > 1) await this.#removeBelow(generation);
-        return { file, path, generation, listed: true };
-      }
-      await file.close();
-    }
-    throw new StoreUnavailableError("the session's files change faster than they can be listed", this.directory);
   }
 
   /** Folds what has been appended behind `start`. `own` is a line just written here: where is it, did it count? */
@@ -282,10 +235,6 @@ export class SessionLog {
       return;
     this.#position = position;
     this.#onFolded(same ? known.state : EMPTY_LOG, position.state);
-  }
-
-  #path(generation: number): string {
-    return this.#files.join(stemOf(this.#id), generationName(generation));
   }
 }
 
