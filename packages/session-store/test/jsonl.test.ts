@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { hostFiles, JsonlSessionStore } from "../src/index.js";
-import { Disk, type Gate, type Permit } from "./model/disk.js";
+import { Disk, type Gate, type Permit, type Step } from "./model/disk.js";
 import { ID, storeOn } from "./model/judge.js";
 
 const event = (type: string) => ({ runId: "r", type });
@@ -142,23 +142,39 @@ describe("on a simulated disk", () => {
   });
 
   test("a deleter that died behind its seal: the session is gone, the bytes go with the next writer", async () => {
-    let sealed = (): void => {};
-    const atSeal = new Promise<void>((resolve) => {
-      sealed = resolve;
-    });
-    const gate: Gate = async ({ verb }) => {
-      if (verb !== "publish") return undefined;
-      sealed();
-      return await new Promise<never>(() => {});
-    };
-    void storeOn(disk, "dying", gate).delete(ID, 2n);
-    await atSeal;
+    const dying = pausing(disk, "dying", "publish");
+    void dying.store.delete(ID, 2n);
+    await dying.arrived;
     const store = storeOn(disk, "next");
     expect(await store.highest(ID)).toBe(2n);
     await expect(store.read(ID)).rejects.toMatchObject({ code: "unknown-session" });
     await store.create(ID, 3n);
     expect(disk.text(path)).toBeUndefined();
     expect(disk.paths).toHaveLength(1);
+  });
+
+  test("a ghost: a generation that a slow helper publishes again is written to by nobody", async () => {
+    const deleter = pausing(disk, "deleter", "publish");
+    const deleting = deleter.store.delete(ID, 2n);
+    await deleter.arrived;
+    const b = storeOn(disk, "b");
+    await b.create(ID, 3n);
+    // Has seen that generation 2 is the highest, and sleeps before it opens it.
+    const late = pausing(disk, "late", "open");
+    const creating = late.store.create(ID, 6n);
+    await late.arrived;
+    await b.delete(ID, 4n);
+    await b.create(ID, 5n);
+    deleter.goOn();
+    await deleter.passed;
+    expect(disk.paths.map((name) => name.split("/")[2])).toContain("2.jsonl");
+    late.goOn();
+    late.finish();
+    await expect(creating).rejects.toMatchObject({ code: "session-exists" });
+    deleter.finish();
+    expect(await deleting).toBe(true);
+    expect((await b.append(ID, 6n, event("b"))).seq).toBe(1);
+    expect(await types()).toEqual(["b"]);
   });
 
   test("a reader that knew the session before it was deleted and created again follows", async () => {
@@ -208,6 +224,39 @@ describe("on a simulated disk", () => {
     expect(reads).toBeLessThan(6);
   });
 });
+
+/** A store that stops before its first step of one kind, and once more before the step after it. */
+function pausing(disk: Disk, writer: string, verb: Step["verb"]) {
+  const [arrived, goOn, passed, finish] = [latch(), latch(), latch(), latch()];
+  let stage = 0;
+  const gate: Gate = async (step) => {
+    if (stage === 0 && step.verb !== verb) return undefined;
+    if (++stage === 1) {
+      arrived.open();
+      await goOn.opened;
+    } else if (stage === 2) {
+      passed.open();
+      await finish.opened;
+    }
+    return undefined;
+  };
+  const store = storeOn(disk, writer, gate);
+  return {
+    store,
+    arrived: arrived.opened,
+    goOn: goOn.open,
+    passed: passed.opened,
+    finish: finish.open,
+  };
+}
+
+function latch(): { opened: Promise<void>; open: () => void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
 
 describe("on the host", () => {
   let directory: string;
