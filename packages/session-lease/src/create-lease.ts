@@ -5,7 +5,7 @@ import {
   findLeaseError,
   LeaseAbortedError,
   LeaseClosedError,
-  LeaseError,
+  type LeaseError,
   LeaseInvalidError,
   LeaseUnknownOutcomeError,
   LeaseUnsupportedError,
@@ -24,6 +24,7 @@ import type {
   RenewOptions,
   RequestReleaseOptions,
 } from "./lease.js";
+import { isPending } from "./settle.js";
 import {
   checkLimit,
   checkMetadata,
@@ -36,6 +37,7 @@ import {
 
 const DEFAULT_LIMIT = 100;
 const NONE: CallOptions = {};
+const UNCUT: CallContext = {};
 
 /** Puts the port in front of a driver. See `driver.ts` for who does what. */
 export function createLease(driver: LeaseDriver): FullSessionLease {
@@ -54,7 +56,6 @@ class DriverLease implements FullSessionLease {
   readonly name: string;
   readonly capabilities: FullSessionLease["capabilities"];
   readonly #driver: LeaseDriver;
-  /** Calls that a driver has not answered yet, abandoned ones included: close waits for them. */
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
@@ -72,28 +73,23 @@ class DriverLease implements FullSessionLease {
     checkTtl(ttl);
     if (metadata !== undefined) checkMetadata(metadata);
     if (above !== undefined) checkToken("above", above, 0n);
-    const request = {
-      sessionId,
-      owner,
-      ttl,
-      tiedToProcess,
-      ...(metadata !== undefined && { metadata: { ...metadata } }),
-      ...(above !== undefined && { above }),
-    };
+    const own = metadata === undefined ? undefined : { ...metadata };
+    const request = { sessionId, owner, ttl, metadata: own, above, tiedToProcess };
     return this.#call(
       "acquire",
       sessionId,
       options,
       (context) => this.#driver.acquire(request, context),
-      (settled) => this.#compensate(sessionId, owner, settled),
+      (granted) => this.#giveBack(sessionId, owner, granted),
     );
   }
 
   async renew(lease: LeaseRef, options: RenewOptions = NONE): Promise<Lease> {
     const { ttl, reclaimExpired = false } = options;
     if (ttl !== undefined) checkTtl(ttl);
-    const request = { ...checkRef(lease), reclaimExpired, ...(ttl !== undefined && { ttl }) };
-    return this.#call("renew", request.sessionId, options, (context) => this.#driver.renew(request, context));
+    const { sessionId, owner, token } = checkRef(lease);
+    const request = { sessionId, owner, token, ttl, reclaimExpired };
+    return this.#call("renew", sessionId, options, (context) => this.#driver.renew(request, context));
   }
 
   async release(lease: LeaseRef, options: CallOptions = NONE): Promise<ReleaseOutcome> {
@@ -124,11 +120,10 @@ class DriverLease implements FullSessionLease {
     const { ttl } = options;
     checkOwner(newOwner);
     if (ttl !== undefined) checkTtl(ttl);
-    const request = { ...checkRef(lease), newOwner, ...(ttl !== undefined && { ttl }) };
+    const { sessionId, owner, token } = checkRef(lease);
+    const request = { sessionId, owner, token, newOwner, ttl };
     const transfer = this.#power("transfer");
-    return this.#call("transfer", request.sessionId, options, (context) =>
-      transfer.call(this.#driver, request, context),
-    );
+    return this.#call("transfer", sessionId, options, (context) => transfer.call(this.#driver, request, context));
   }
 
   async forceRelease(sessionId: string, options: ForceReleaseOptions = NONE): Promise<boolean> {
@@ -180,8 +175,17 @@ class DriverLease implements FullSessionLease {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
+    const { timeout, clock } = this.#driver;
+    let grace: Timer | undefined;
+    const answered = this.#answered();
+    if (timeout === undefined) await answered;
+    else await Promise.race([answered, new Promise<void>((over) => (grace = clock.schedule(over, timeout)))]);
+    grace?.cancel();
     await this.#driver.close?.();
+  }
+
+  async #answered(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
   }
 
   #power<P extends (typeof POWERS)[number]>(power: P): NonNullable<LeaseDriver[P]> {
@@ -196,52 +200,47 @@ class DriverLease implements FullSessionLease {
     return new LeaseClosedError(`${this.name} is closed`, { operation, sessionId });
   }
 
-  /** `abandoned` hears how a call ended that its caller no longer waits for. */
+  /** `undo` gives back what the call was, or may have been, granted without its caller being told. */
   #call<T>(
     operation: string,
     sessionId: string | undefined,
     { signal }: CallOptions,
     start: (context: CallContext) => MaybePromise<T>,
-    abandoned?: (settled: PromiseSettledResult<T>) => Promise<void> | undefined,
+    undo?: (granted: T | undefined) => Promise<void>,
   ): MaybePromise<T> {
     if (this.#closed !== undefined) throw this.#closedError(operation, sessionId);
     if (signal?.aborted === true) throw aborted(operation, sessionId, signal);
-    const { timeout } = this.#driver;
-    try {
-      const cut = signal === undefined && timeout === undefined ? undefined : new AbortController();
-      const answer = start({ signal: cut?.signal });
-      if (!(answer instanceof Promise)) return answer;
-      const known = answer.catch((error: unknown) => {
-        throw inContext(error, operation, sessionId);
-      });
-      this.#track(known);
-      return cut === undefined ? known : this.#race(known, operation, sessionId, signal, cut, abandoned);
-    } catch (error) {
-      throw inContext(error, operation, sessionId);
-    }
+    const cut = this.#driver.timeout === undefined ? undefined : new AbortController();
+    const context = cut === undefined && signal === undefined ? UNCUT : { signal: cut?.signal ?? signal };
+    const answer = startSafely(start, context);
+    if (!isPending(answer)) return answer;
+
+    const known = answer.then(undefined, async (error: unknown) => {
+      const told = inContext(error, operation, sessionId);
+      if (told.code === "unknown-outcome") await undo?.(undefined);
+      throw told;
+    });
+    this.#track(known);
+    if (context === UNCUT) return known;
+    return this.#race(known, operation, sessionId, signal, cut, undo);
   }
 
-  /** The driver's answer, the caller's abort or the deadline, whichever comes first. */
+  /**
+   * The driver's answer, the caller's abort or the deadline, whichever comes first. What is granted after one of the other
+   * two has gone first is undone; what is unknown then has been undone already.
+   */
   #race<T>(
     answer: Promise<T>,
     operation: string,
     sessionId: string | undefined,
     signal: AbortSignal | undefined,
-    cut: AbortController,
-    abandoned?: (settled: PromiseSettledResult<T>) => Promise<void> | undefined,
+    cut: AbortController | undefined,
+    undo?: (granted: T) => Promise<void>,
   ): Promise<T> {
     const { timeout, clock, name } = this.#driver;
     return new Promise<T>((resolve, reject) => {
       let timer: Timer | undefined;
       let waiting = true;
-      const giveUp = (error: LeaseError): void => {
-        if (!settle()) return;
-        reject(error);
-        cut.abort(error);
-        const undone = Promise.allSettled([answer]).then(([settled]) => abandoned?.(settled));
-        this.#track(undone);
-      };
-      const onAbort = (): void => giveUp(aborted(operation, sessionId, signal));
       const settle = (): boolean => {
         const first = waiting;
         waiting = false;
@@ -249,6 +248,13 @@ class DriverLease implements FullSessionLease {
         signal?.removeEventListener("abort", onAbort);
         return first;
       };
+      const giveUp = (error: LeaseError): void => {
+        if (!settle()) return;
+        reject(error);
+        cut?.abort(error);
+        this.#track(answer.then(undo, () => undefined));
+      };
+      const onAbort = (): void => giveUp(aborted(operation, sessionId, signal));
       answer.then(
         (value) => settle() && resolve(value),
         (error: unknown) => settle() && reject(error),
@@ -258,9 +264,12 @@ class DriverLease implements FullSessionLease {
         const message = `${name} did not answer within ${timeout} ms`;
         timer = clock.schedule(() => giveUp(new LeaseUnknownOutcomeError(message, { operation, sessionId })), timeout);
       }
+      // The driver itself may have set it off.
+      if (signal?.aborted === true) onAbort();
     });
   }
 
+  /** Calls that a driver has not answered yet, abandoned ones included: close waits for them. */
   #track(promise: Promise<unknown>): void {
     const forget = (): void => void this.#inFlight.delete(promise);
     this.#inFlight.add(promise);
@@ -268,25 +277,25 @@ class DriverLease implements FullSessionLease {
   }
 
   /**
-   * An abandoned acquire is followed by exactly one owner-conditional release, unless it is known to have granted
-   * nothing. The owner was fresh for this attempt, so the release can touch no other. If it fails, the ttl decides.
+   * An acquire that ends without its caller being told of a grant is followed by exactly one owner-conditional release,
+   * unless it is known to have granted nothing. The owner was fresh for this attempt, so the release can touch no other.
+   * If it fails, the ttl decides.
    */
-  #compensate(sessionId: string, owner: string, settled: PromiseSettledResult<Lease>): Promise<void> | undefined {
-    if (settled.status === "rejected" && !mayHaveGranted(settled.reason)) return undefined;
-    const token = settled.status === "fulfilled" ? settled.value.token : undefined;
-    if (token === undefined && !this.capabilities.releaseByOwner) return undefined;
-    const ref = { sessionId, owner, ...(token !== undefined && { token }) };
-    return Promise.resolve()
-      .then(() => this.#driver.release(ref, {}))
-      .then(
-        () => undefined,
-        () => undefined,
-      );
+  async #giveBack(sessionId: string, owner: string, granted: Lease | undefined): Promise<void> {
+    if (granted === undefined && !this.capabilities.releaseByOwner) return;
+    const ref = granted === undefined ? { sessionId, owner } : { sessionId, owner, token: granted.token };
+    const answer = startSafely((context) => this.#driver.release(ref, context), UNCUT);
+    await Promise.allSettled([answer]);
   }
 }
 
-function mayHaveGranted(error: unknown): boolean {
-  return findLeaseError(error)?.code === "unknown-outcome";
+/** A driver may throw as well as reject. */
+function startSafely<T>(start: (context: CallContext) => MaybePromise<T>, context: CallContext): MaybePromise<T> {
+  try {
+    return start(context);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function aborted(operation: string, sessionId: string | undefined, signal: AbortSignal | undefined): LeaseAbortedError {
@@ -295,13 +304,12 @@ function aborted(operation: string, sessionId: string | undefined, signal: Abort
 
 /** A driver's error, told where it happened. What is not an error of the port may have happened at any point of the call. */
 function inContext(error: unknown, operation: string, sessionId: string | undefined): LeaseError {
-  if (error instanceof LeaseError) {
-    if (error.operation === undefined) Object.assign(error, { operation });
-    if (error.sessionId === undefined && sessionId !== undefined) Object.assign(error, { sessionId });
-    return error;
-  }
   const found = findLeaseError(error);
-  if (found !== undefined) return found;
+  if (found !== undefined) {
+    if (found.operation === undefined) Object.assign(found, { operation });
+    if (found.sessionId === undefined && sessionId !== undefined) Object.assign(found, { sessionId });
+    return found;
+  }
   return new LeaseUnknownOutcomeError(`${operation} failed in a way its adapter did not foresee`, {
     cause: error,
     operation,
