@@ -31,6 +31,7 @@ class World {
   #faults = 0;
   #faultsSinceAbort = 0;
   #running = 0;
+  readonly #ends: Promise<PromiseSettledResult<unknown>[]>[] = [];
 
   process(remembering: boolean): FullSessionLease {
     const store = this.store.connection(remembering);
@@ -50,9 +51,10 @@ class World {
   /** Starts something whose end the scenario waits for. */
   start(work: () => Promise<unknown>): void {
     this.#running += 1;
-    work().finally(() => {
+    const done = work().finally(() => {
       this.#running -= 1;
     });
+    this.#ends.push(Promise.allSettled([done]));
   }
 
   async acquire(lease: FullSessionLease, owner: string, signal?: AbortSignal): Promise<Lease | undefined> {
@@ -94,7 +96,7 @@ class World {
       else if (this.#running > 0) this.clock.elapse(this.clock.untilNext() ?? 1);
       else break;
     }
-    await settled();
+    for (const [end] of await Promise.all(this.#ends)) expect(end).toMatchObject({ status: "fulfilled" });
     checkHistory(this.store.history, this.told, this.releasing);
   }
 
