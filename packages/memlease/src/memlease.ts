@@ -89,7 +89,7 @@ export class MemoryLeaseStore {
         return this.#latest;
       },
       monotonic: () => clock.monotonic(),
-      schedule: (callback, delayMs) => clock.schedule(callback, delayMs),
+      schedule: (callback, delayMs, options) => clock.schedule(callback, delayMs, options),
     };
   }
 

@@ -4,8 +4,16 @@ import type { CasStore, Scanned } from "./cas-store.js";
 import { ChangeWaiter } from "./change-waiter.js";
 import type { Clock } from "./clock.js";
 import { createLease } from "./create-lease.js";
-import type { AcquireRequest, CallContext, LeaseDriver, ReleaseNote, RenewRequest, TransferRequest } from "./driver.js";
-import { isLeaseOutcomeUnknown, LeaseHeldError, LeaseInvalidError } from "./errors.js";
+import type {
+  AcquireRequest,
+  CallContext,
+  LeaseDriver,
+  MaybePromise,
+  ReleaseNote,
+  RenewRequest,
+  TransferRequest,
+} from "./driver.js";
+import { LeaseHeldError, LeaseInvalidError } from "./errors.js";
 import { Forgetter } from "./forgetter.js";
 import { hostClock } from "./host-clock.js";
 import type {
@@ -19,7 +27,8 @@ import type {
 } from "./lease.js";
 import { compareBytes } from "./order.js";
 import { isLive, type LeaseRecord, MAX_TOKEN } from "./record.js";
-import type { Exhausted, Held, Refused } from "./transition.js";
+import { whenAnswered } from "./settle.js";
+import type { Exhausted, Granted, Held, Refused } from "./transition.js";
 
 /** Ms. */
 export const DEFAULT_TTL = 30_000;
@@ -99,52 +108,39 @@ class CasDriver<V> implements LeaseDriver {
     };
   }
 
-  async acquire(request: AcquireRequest, context: CallContext): Promise<Lease> {
+  acquire(request: AcquireRequest, context: CallContext): MaybePromise<Lease> {
     const { sessionId, owner, ttl, metadata, above, tiedToProcess } = request;
     const process = tiedToProcess ? this.#options.ownProcess?.() : undefined;
     const command = { op: "acquire", owner, ttl, metadata, above, process } as const;
-    const outcome = await this.#loop.run(sessionId, command, context).catch(async (error: unknown) => {
-      // What this attempt may have left behind must not be found by a later look: it is taken back, once.
-      if (isLeaseOutcomeUnknown(error))
-        await this.#loop.run(sessionId, { op: "release", owner }, {}).catch(() => undefined);
-      throw error;
-    });
-    if (outcome.kind === "granted") return leaseOf(sessionId, outcome.record);
-    throw outcome.kind === "held" ? heldByAnother(outcome) : exhausted(outcome);
+    return whenAnswered(this.#loop.run(sessionId, command, context), (outcome) => grant(sessionId, outcome));
   }
 
-  async renew(request: RenewRequest, context: CallContext): Promise<Lease> {
+  renew(request: RenewRequest, context: CallContext): MaybePromise<Lease> {
     const { sessionId, owner, token, ttl, reclaimExpired } = request;
     const process = this.#options.ownProcess?.();
     const command = { op: "renew", owner, token, ttl, reclaimExpired, process } as const;
-    const outcome = await this.#loop.run(sessionId, command, context);
-    if (outcome.kind === "granted") return leaseOf(sessionId, outcome.record);
-    throw lost(outcome);
+    return whenAnswered(this.#loop.run(sessionId, command, context), (outcome) => grant(sessionId, outcome));
   }
 
-  async release({ sessionId, owner, token }: LeaseRef, context: CallContext): Promise<ReleaseOutcome> {
-    const outcome = await this.#loop.run(sessionId, { op: "release", owner, token }, context);
-    return outcome.kind;
+  release({ sessionId, owner, token }: LeaseRef, context: CallContext): MaybePromise<ReleaseOutcome> {
+    const command = { op: "release", owner, token } as const;
+    return whenAnswered(this.#loop.run(sessionId, command, context), ({ kind }) => kind);
   }
 
-  async transfer(request: TransferRequest, context: CallContext): Promise<Lease> {
+  transfer(request: TransferRequest, context: CallContext): MaybePromise<Lease> {
     const { sessionId, owner, token, newOwner, ttl } = request;
     const command = { op: "transfer", owner, token, newOwner, ttl } as const;
-    const outcome = await this.#loop.run(sessionId, command, context);
-    if (outcome.kind === "granted") return leaseOf(sessionId, outcome.record);
-    throw outcome.kind === "refused" ? lost(outcome) : exhausted(outcome);
+    return whenAnswered(this.#loop.run(sessionId, command, context), (outcome) => grant(sessionId, outcome));
   }
 
-  async forceRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): Promise<boolean> {
+  forceRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): MaybePromise<boolean> {
     const command = { op: "force-release", ...note } as const;
-    const outcome = await this.#loop.run(sessionId, command, context);
-    return outcome.kind === "done";
+    return whenAnswered(this.#loop.run(sessionId, command, context), ({ kind }) => kind === "done");
   }
 
-  async requestRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): Promise<boolean> {
+  requestRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): MaybePromise<boolean> {
     const command = { op: "request-release", ...note } as const;
-    const outcome = await this.#loop.run(sessionId, command, context);
-    return outcome.kind === "done";
+    return whenAnswered(this.#loop.run(sessionId, command, context), ({ kind }) => kind === "done");
   }
 
   async inspect(sessionId: string, context: CallContext): Promise<LeaseInfo | undefined> {
@@ -155,7 +151,7 @@ class CasDriver<V> implements LeaseDriver {
   }
 
   async close(): Promise<void> {
-    this.#forgetter.stop();
+    await this.#forgetter.stop();
     await this.#options.close?.();
   }
 
@@ -170,9 +166,9 @@ async function listLive(
   now: () => number,
 ): Promise<LeasePage> {
   const live: LeaseInfo[] = [];
-  for await (const { sessionId, record } of records) {
+  for await (const { sessionId, record, now: storeNow } of records) {
     if (after !== undefined && compareBytes(sessionId, after) <= 0) continue;
-    if (isLive(record, now())) live.push(infoOf(sessionId, record));
+    if (isLive(record, storeNow ?? now())) live.push(infoOf(sessionId, record));
   }
   live.sort((a, b) => compareBytes(a.sessionId, b.sessionId));
   const leases = live.slice(0, limit);
@@ -180,20 +176,31 @@ async function listLive(
   return live.length > limit && last !== undefined ? { leases, next: last.sessionId } : { leases };
 }
 
+/** The lease of a grant; throws what refused it. */
+function grant(sessionId: string, outcome: Granted | Held | Refused | Exhausted): Lease {
+  switch (outcome.kind) {
+    case "granted":
+      return leaseOf(sessionId, outcome.record);
+    case "held": {
+      const { retryAfterMs, heldForMs } = outcome;
+      throw new LeaseHeldError("the session is held by another owner", { retryAfterMs, heldForMs });
+    }
+    case "refused":
+      throw new LeaseHeldError(LOSS[outcome.reason], { reason: outcome.reason, retryable: false });
+    case "exhausted":
+      throw new LeaseInvalidError(`the session has used up its tokens: none is left below ${MAX_TOKEN + 1n}`);
+  }
+}
+
 function leaseOf(sessionId: string, record: LeaseRecord): Lease {
   const { owner, token, expiry, ttl, previous, releaseRequested } = record;
-  const lease = { sessionId, owner, token, expiry, ttl };
-  if (previous === undefined && releaseRequested === undefined) return lease;
-  return { ...lease, ...(previous && { previous }), ...(releaseRequested && { releaseRequested }) };
+  const lease = { sessionId, owner, token, expiry, ttl, ...(previous && { previous }) };
+  return releaseRequested === undefined ? lease : { ...lease, releaseRequested };
 }
 
 function infoOf(sessionId: string, record: LeaseRecord): LeaseInfo {
   const { previous: _past, ...lease } = leaseOf(sessionId, record);
   return { ...lease, acquiredAt: record.acquiredAt, metadata: { ...record.metadata } };
-}
-
-function heldByAnother({ retryAfterMs, heldForMs }: Held): LeaseHeldError {
-  return new LeaseHeldError("the session is held by another owner", { retryAfterMs, heldForMs });
 }
 
 const LOSS = {
@@ -203,11 +210,3 @@ const LOSS = {
   forced: "the lease was broken by force",
   deleted: "the record of the lease is gone",
 } as const;
-
-function lost({ reason }: Refused): LeaseHeldError {
-  return new LeaseHeldError(LOSS[reason], { reason, retryable: false });
-}
-
-function exhausted(_: Exhausted): LeaseInvalidError {
-  return new LeaseInvalidError(`the session has used up its tokens: none is left below ${MAX_TOKEN + 1n}`);
-}

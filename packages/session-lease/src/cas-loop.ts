@@ -5,25 +5,34 @@
  * - *remembering*: tries with the record and version that this process stored last. Only a swap that succeeds counts;
  *   anything else sends the run looking, so a memory that is wrong costs a round and never gives an answer.
  * - *looking*: has the store's present record and version, and decides by `transition`.
- * - *unsure*: a swap of this run may have been applied. Looking again tells: if it was, the record shows the owner, token
- *   and standing that it would have left; if it was not and arrives late, its version is old and it is refused.
+ * - *unsure*: a swap of this run may have been applied, or may yet be. The run looks again. Acquire, renew and
+ *   request-release are simply decided anew, since they give their owner the same thing twice; of the others the record
+ *   shows the mark. Once another swap has moved the version, a late one is refused.
  *
  * A run ends with an outcome, with the caller's abort (before a swap, never in the middle of one), or with an error of the
- * store. A swap whose outcome must not be guessed (`retryable: false`) ends it too.
+ * store. A run that ends with an error while unsure says `unknown-outcome`, whatever the error, for `aborted` and
+ * `unavailable` would promise that nothing was written. A swap whose outcome must not be guessed (`retryable: false`) ends
+ * it too.
+ *
+ * What stays open: a swap that is applied only after its run has ended, with nobody having written in between, leaves a
+ * hold that nobody uses, until its ttl is over.
  */
 
 import type { CasStore, Loaded } from "./cas-store.js";
 import type { Clock } from "./clock.js";
-import type { CallContext } from "./driver.js";
-import { findLeaseError, LeaseAbortedError } from "./errors.js";
+import type { CallContext, MaybePromise } from "./driver.js";
+import { findLeaseError, LeaseAbortedError, LeaseUnknownOutcomeError } from "./errors.js";
 import type { ProcessIdentity } from "./lease.js";
 import { isLive, type LeaseRecord } from "./record.js";
+import { isPending, type Steps, settle } from "./settle.js";
 import { type Command, type Outcome, type Transition, transition } from "./transition.js";
 
 /** Rounds that a run may lose to other writers before it begins to wait between rounds. */
 const EAGER_ROUNDS = 4;
 /** Ms. */
 const LONGEST_WAIT = 50;
+/** Swaps of unknown outcome after which a run gives up and says so. */
+const MOST_UNSURE = 5;
 /** Sessions whose last version is remembered; the oldest is forgotten first, which costs its next renewal a load. */
 const MOST_REMEMBERED = 100_000;
 
@@ -35,59 +44,75 @@ export interface CasLoopSettings {
   readonly onStored: (sessionId: string, record: LeaseRecord, now: number) => void;
 }
 
-type Tried = Readonly<{ from: LeaseRecord | undefined; next: LeaseRecord | undefined; outcome: Outcome }>;
+type Tried = Readonly<{ next: LeaseRecord | undefined; outcome: Outcome }>;
+type Remembered<V> = Readonly<{ record: LeaseRecord; version: V; broken?: undefined; now?: number }>;
 
 export class CasLoop<V> {
   readonly #store: CasStore<V>;
   readonly #settings: CasLoopSettings;
-  readonly #remembered = new Map<string, Readonly<{ record: LeaseRecord; version: V }>>();
+  readonly #remembered = new Map<string, Remembered<V>>();
 
   constructor(store: CasStore<V>, settings: CasLoopSettings) {
     this.#store = store;
     this.#settings = settings;
   }
 
-  run<C extends Command>(sessionId: string, command: C, context: CallContext): Promise<Outcome<C>>;
-  async run(sessionId: string, command: Command, context: CallContext): Promise<Outcome> {
-    let unsure: Tried | undefined;
-    for (let round = 0; ; round += 1) {
-      checkWanted(context);
-      if (round >= EAGER_ROUNDS) await this.#pause(round);
+  /** Over a store that answers at once the run is over when this returns: nothing can come between its look and its swap. */
+  run<C extends Command>(sessionId: string, command: C, context: CallContext): MaybePromise<Outcome<C>>;
+  run(sessionId: string, command: Command, context: CallContext): MaybePromise<Outcome> {
+    return settle(this.#rounds(sessionId, command, context));
+  }
 
-      const remembered = round === 0 ? this.#recall(sessionId, command) : undefined;
-      const answer = remembered ?? this.#store.load(sessionId, context);
-      const loaded: Loaded<V> = answer instanceof Promise ? await answer : answer;
-      const now = loaded?.now ?? Math.floor(this.#settings.clock.wall());
-      if (unsure !== undefined && shows(loaded?.record, unsure)) return unsure.outcome;
+  *#rounds(sessionId: string, command: Command, context: CallContext): Steps<Outcome> {
+    const unsure: Tried[] = [];
+    try {
+      for (let round = 0; ; round += 1) {
+        checkWanted(context);
+        if (round >= EAGER_ROUNDS) yield this.#pause(round);
 
-      const { outcome, next } = this.#decide(loaded, command, now);
-      const removesBroken = outcome.kind === "done" && loaded?.broken !== undefined;
-      if (next === undefined && !removesBroken) {
-        if (remembered === undefined) return outcome;
+        const remembered = round === 0 ? this.#recall(sessionId, command) : undefined;
+        const answer = remembered ?? this.#store.load(sessionId, context);
+        const loaded = isPending(answer) ? ((yield answer) as Loaded<V>) : answer;
+        const now = Math.floor(loaded?.now ?? this.#settings.clock.wall());
+        const applied = leavesMark(command) ? unsure.find((tried) => shows(loaded, tried)) : undefined;
+        if (applied !== undefined) return applied.outcome;
+
+        const { outcome, next } = this.#decide(loaded, command, now);
+        if (next === undefined && loaded?.broken === undefined) {
+          if (remembered === undefined) return outcome;
+          this.#remembered.delete(sessionId);
+          continue;
+        }
+
+        checkWanted(context);
         this.#remembered.delete(sessionId);
-        continue;
+        try {
+          const swap = this.#store.swap(sessionId, loaded?.version, next, context);
+          const swapped = isPending(swap) ? ((yield swap) as Awaited<typeof swap>) : swap;
+          if (swapped === false) continue;
+          if (next !== undefined) this.#stored(sessionId, next, now, swapped);
+          return outcome;
+        } catch (error) {
+          const found = findLeaseError(error);
+          if (found?.code !== "unknown-outcome" || !found.retryable) throw error;
+          unsure.push({ next, outcome });
+          if (unsure.length === MOST_UNSURE) throw error;
+        }
       }
-
-      checkWanted(context);
-      this.#remembered.delete(sessionId);
-      try {
-        const swap = this.#store.swap(sessionId, loaded?.version, next, context);
-        const swapped = swap instanceof Promise ? await swap : swap;
-        if (swapped === false) continue;
-        if (next !== undefined) this.#stored(sessionId, next, now, swapped);
-        return outcome;
-      } catch (error) {
-        const found = findLeaseError(error);
-        if (found?.code !== "unknown-outcome" || !found.retryable) throw error;
-        unsure = { from: loaded?.record, next, outcome };
-      }
+    } catch (error) {
+      if (unsure.length === 0 || findLeaseError(error)?.code === "unknown-outcome") throw error;
+      throw new LeaseUnknownOutcomeError("a write of this call may have been applied, and it could not be found out", {
+        cause: error,
+      });
     }
   }
 
   #decide(loaded: Loaded<V>, command: Command, now: number): Transition {
     if (loaded?.broken !== undefined) {
-      // Only force may touch what cannot be read, and only by removing it; the clock makes the next token higher.
-      if (command.op !== "force-release" || command.expectedToken !== undefined) throw loaded.broken;
+      // Only force may touch what cannot be read, and only by removing it; the clock makes the next token higher. What a
+      // newer version wrote can be read, by that version.
+      const removes = command.op === "force-release" && command.expectedToken === undefined;
+      if (!removes || loaded.broken.code !== "corrupt") throw loaded.broken;
       return { outcome: { kind: "done" }, next: undefined };
     }
     const record = loaded?.record;
@@ -97,10 +122,7 @@ export class CasLoop<V> {
     return transition(record, { ...command, holderGone: true } as Command, now);
   }
 
-  #recall(
-    sessionId: string,
-    command: Command,
-  ): Readonly<{ record: LeaseRecord; version: V; now?: number }> | undefined {
+  #recall(sessionId: string, command: Command): Remembered<V> | undefined {
     if (command.op !== "renew" && command.op !== "release") return undefined;
     const remembered = this.#remembered.get(sessionId);
     return remembered?.record.owner === command.owner ? remembered : undefined;
@@ -123,23 +145,26 @@ export class CasLoop<V> {
     const longest = Math.min(LONGEST_WAIT, 2 ** (round - EAGER_ROUNDS));
     const { clock, random } = this.#settings;
     return new Promise((resolve) => {
-      clock.schedule(resolve, longest * (0.5 + random() / 2));
+      clock.schedule(resolve, longest * (0.5 + random() / 2), { keepAlive: true });
     });
   }
 }
 
-/** Whether the store shows what only this very swap would have left there, now or in the history of the present hold. */
-function shows(found: LeaseRecord | undefined, { from, next }: Tried): boolean {
-  if (found === undefined || next === undefined) return false;
-  const changesHold = from?.owner !== next.owner || from.token !== next.token || from.standing !== next.standing;
-  if (!changesHold) return false;
-  if (found.owner === next.owner && found.token === next.token) return found.standing === next.standing;
-  const { previous } = found;
+/** Done twice these would not answer the same; but what they leave in the record names the hold that they ended or made. */
+function leavesMark({ op }: Command): boolean {
+  return op === "release" || op === "force-release" || op === "transfer";
+}
+
+/** Whether the store shows what this very swap would have left there, on the present hold or in the history of the one before. */
+function shows<V>(loaded: Loaded<V>, { next }: Tried): boolean {
+  if (next === undefined) return loaded?.version === undefined;
+  const record = loaded?.record;
+  const { previous } = record ?? {};
+  const ended = next.standing === "held" ? undefined : next.standing;
+  if (record?.owner === next.owner && record.token === next.token)
+    return record.standing === (ended ?? record.standing);
   return (
-    next.standing !== "held" &&
-    previous?.owner === next.owner &&
-    previous.token === next.token &&
-    previous.ended === next.standing
+    previous?.owner === next.owner && previous.token === next.token && previous.ended === (ended ?? previous.ended)
   );
 }
 

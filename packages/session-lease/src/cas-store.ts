@@ -17,7 +17,8 @@ export type Loaded<V> =
  * - A version never repeats for a session, not even after a deletion. Use the store's own etag, or token and a counter.
  * - `swap` that cannot tell whether it was applied throws `LeaseUnknownOutcomeError`; the loop looks again and finds out,
  *   because a late swap with an old version is refused. If it must *not* find out (what it would see there may not be
- *   trusted), it throws one with `retryable: false`.
+ *   trusted), it throws one with `retryable: false`. A swap must not be applied later than `forgetAfter` after it was sent:
+ *   one that expects nothing would pass again once the record is forgotten.
  */
 export interface CasStore<V> {
   /** `now` in the answer: the store's own clock, epoch ms, read in the same step; it then decides instead of the host's. */
@@ -42,4 +43,5 @@ export interface CasStore<V> {
   close?(): MaybePromise<void>;
 }
 
-export type Scanned = Readonly<{ sessionId: string; record: LeaseRecord }>;
+/** `now`: as in the answer of `load`. */
+export type Scanned = Readonly<{ sessionId: string; record: LeaseRecord; now?: number }>;

@@ -27,21 +27,23 @@ export class ChangeWaiter<V> {
   }
 
   wait(sessionId: string, signal: AbortSignal): Promise<void> {
-    const calledAt = this.#clock.wall();
+    const called = this.#clock.monotonic();
     let timer: Timer | undefined;
+    let unwatch: (() => void) | undefined;
     let over = false;
     const { promise, resolve, reject } = newPromise();
     const end = (settle: () => void): void => {
       if (over) return;
       over = true;
       timer?.cancel();
-      unwatch();
+      unwatch?.();
       signal.removeEventListener("abort", onAbort);
       settle();
     };
     const onAbort = (): void =>
       end(() => reject(new LeaseAbortedError("the wait was aborted", { cause: signal.reason })));
-    const unwatch = this.#watch(sessionId, () => end(resolve));
+    unwatch = this.#watch(sessionId, () => end(resolve));
+    if (over) unwatch();
     signal.addEventListener("abort", onAbort, { once: true });
 
     const look = async (): Promise<void> => {
@@ -49,7 +51,9 @@ export class ChangeWaiter<V> {
       if (over || loaded?.record === undefined || loaded.record.standing !== "held") return;
       const now = loaded.now ?? this.#clock.wall();
       const { record } = loaded;
-      // A hold that had run out before the wait began is not news; one that ran out since is.
+      // A hold that had run out before the wait began is not news; one that ran out since is. The store's clock may be
+      // another than this host's, so the beginning is counted back from its now.
+      const calledAt = now - (this.#clock.monotonic() - called);
       if (!isLive(record, now)) return record.expiry > calledAt ? end(resolve) : undefined;
       if (record.process !== undefined && this.#isProcessGone?.(record.process) === true) return end(resolve);
       timer = this.#clock.schedule(again, this.#nextLook(record, now));

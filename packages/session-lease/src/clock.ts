@@ -16,6 +16,9 @@ export interface Clock {
   wall(): number;
   /** Ms since some fixed point; never steps back; may stand still while the machine is suspended. */
   monotonic(): number;
-  /** Calls back once after `delayMs` of monotonic time (any length, never early). Does not keep the process alive. */
-  schedule(callback: () => void, delayMs: number): Timer;
+  /**
+   * Calls back once after `delayMs` of monotonic time (any length, never early). Does not keep the process alive, unless
+   * `keepAlive`: for a short wait in the middle of a call that somebody awaits.
+   */
+  schedule(callback: () => void, delayMs: number, options?: { readonly keepAlive?: boolean }): Timer;
 }

@@ -52,7 +52,7 @@ export function decodeRecord(text: string): { sessionId: string; record: LeaseRe
     owner: string("owner", owner),
     token: tokenField("token", token),
     expiry: number("expiry", expiry),
-    ttl: number("ttl", ttl),
+    ttl: positive("ttl", ttl),
     acquiredAt: number("acquiredAt", acquiredAt),
     metadata: metadataField(metadata),
     standing: oneOf<Standing>("standing", standing, ["held", "released", "forced"]),
@@ -91,7 +91,7 @@ export function leaseFromJson(text: string): Lease {
     owner: string("owner", owner),
     token: tokenField("token", token),
     expiry: number("expiry", expiry),
-    ttl: number("ttl", ttl),
+    ttl: positive("ttl", ttl),
     ...(previous !== undefined && { previous: previousField(previous) }),
     ...(releaseRequested !== undefined && { releaseRequested: requestField("releaseRequested", releaseRequested) }),
   };
@@ -125,6 +125,11 @@ function string(field: string, value: unknown): string {
 function number(field: string, value: unknown): number {
   if (typeof value !== "number" || !Number.isSafeInteger(value)) throw wrong(field);
   return value;
+}
+
+function positive(field: string, value: unknown): number {
+  if (number(field, value) < 1) throw wrong(field);
+  return value as number;
 }
 
 function oneOf<T extends string>(field: string, value: unknown, allowed: readonly T[]): T {

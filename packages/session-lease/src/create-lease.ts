@@ -1,15 +1,7 @@
+import { Calls, UNCUT } from "./calls.js";
 import { POWERS } from "./capabilities.js";
-import type { Timer } from "./clock.js";
-import type { CallContext, LeaseDriver, MaybePromise, ReleaseNote } from "./driver.js";
-import {
-  findLeaseError,
-  LeaseAbortedError,
-  LeaseClosedError,
-  LeaseError,
-  LeaseInvalidError,
-  LeaseUnknownOutcomeError,
-  LeaseUnsupportedError,
-} from "./errors.js";
+import type { LeaseDriver } from "./driver.js";
+import { LeaseInvalidError, LeaseUnsupportedError } from "./errors.js";
 import type {
   AcquireOptions,
   CallOptions,
@@ -27,8 +19,9 @@ import type {
 import {
   checkLimit,
   checkMetadata,
-  checkNote,
   checkOwner,
+  checkRef,
+  checkReleaseNote,
   checkSessionId,
   checkToken,
   checkTtl,
@@ -54,13 +47,11 @@ class DriverLease implements FullSessionLease {
   readonly name: string;
   readonly capabilities: FullSessionLease["capabilities"];
   readonly #driver: LeaseDriver;
-  /** Calls that a driver has not answered yet, abandoned ones included: close waits for them. */
-  readonly #inFlight = new Set<Promise<unknown>>();
-  readonly #closing = new AbortController();
-  #closed: Promise<void> | undefined;
+  readonly #calls: Calls;
 
   constructor(driver: LeaseDriver) {
     this.#driver = driver;
+    this.#calls = new Calls(driver);
     this.name = driver.name;
     this.capabilities = driver.capabilities;
   }
@@ -72,39 +63,34 @@ class DriverLease implements FullSessionLease {
     checkTtl(ttl);
     if (metadata !== undefined) checkMetadata(metadata);
     if (above !== undefined) checkToken("above", above, 0n);
-    const request = {
-      sessionId,
-      owner,
-      ttl,
-      tiedToProcess,
-      ...(metadata !== undefined && { metadata: { ...metadata } }),
-      ...(above !== undefined && { above }),
-    };
-    return this.#call(
+    const own = metadata === undefined ? undefined : { ...metadata };
+    const request = { sessionId, owner, ttl, metadata: own, above, tiedToProcess };
+    return this.#calls.run(
       "acquire",
       sessionId,
       options,
       (context) => this.#driver.acquire(request, context),
-      (settled) => this.#compensate(sessionId, owner, settled),
+      (granted) => this.#giveBack(sessionId, owner, granted),
     );
   }
 
   async renew(lease: LeaseRef, options: RenewOptions = NONE): Promise<Lease> {
     const { ttl, reclaimExpired = false } = options;
     if (ttl !== undefined) checkTtl(ttl);
-    const request = { ...checkRef(lease), reclaimExpired, ...(ttl !== undefined && { ttl }) };
-    return this.#call("renew", request.sessionId, options, (context) => this.#driver.renew(request, context));
+    const { sessionId, owner, token } = checkRef(lease);
+    const request = { sessionId, owner, token, ttl, reclaimExpired };
+    return this.#calls.run("renew", sessionId, options, (context) => this.#driver.renew(request, context));
   }
 
   async release(lease: LeaseRef, options: CallOptions = NONE): Promise<ReleaseOutcome> {
     const ref = checkRef(lease);
-    return this.#call("release", ref.sessionId, options, (context) => this.#driver.release(ref, context));
+    return this.#calls.run("release", ref.sessionId, options, (context) => this.#driver.release(ref, context));
   }
 
   async inspect(sessionId: string, options: CallOptions = NONE): Promise<LeaseInfo | undefined> {
     checkSessionId(sessionId);
     const inspect = this.#power("inspect");
-    return this.#call("inspect", sessionId, options, (context) => inspect.call(this.#driver, sessionId, context));
+    return this.#calls.run("inspect", sessionId, options, (context) => inspect.call(this.#driver, sessionId, context));
   }
 
   async list(options: ListOptions = NONE): Promise<LeasePage> {
@@ -113,7 +99,7 @@ class DriverLease implements FullSessionLease {
     checkLimit(limit);
     const list = this.#power("list");
     const page = { limit, ...(after !== undefined && { after }) };
-    return this.#call("list", undefined, options, (context) => list.call(this.#driver, page, context));
+    return this.#calls.run("list", undefined, options, (context) => list.call(this.#driver, page, context));
   }
 
   async transfer(
@@ -124,64 +110,45 @@ class DriverLease implements FullSessionLease {
     const { ttl } = options;
     checkOwner(newOwner);
     if (ttl !== undefined) checkTtl(ttl);
-    const request = { ...checkRef(lease), newOwner, ...(ttl !== undefined && { ttl }) };
+    const { sessionId, owner, token } = checkRef(lease);
+    const request = { sessionId, owner, token, newOwner, ttl };
     const transfer = this.#power("transfer");
-    return this.#call("transfer", request.sessionId, options, (context) =>
-      transfer.call(this.#driver, request, context),
-    );
+    return this.#calls.run("transfer", sessionId, options, (context) => transfer.call(this.#driver, request, context));
   }
 
   async forceRelease(sessionId: string, options: ForceReleaseOptions = NONE): Promise<boolean> {
     const note = checkReleaseNote(sessionId, options);
     const force = this.#power("forceRelease");
-    return this.#call("forceRelease", sessionId, options, (context) => force.call(this.#driver, note, context));
+    return this.#calls.run("forceRelease", sessionId, options, (context) => force.call(this.#driver, note, context));
   }
 
   async requestRelease(sessionId: string, options: RequestReleaseOptions = NONE): Promise<boolean> {
     const note = checkReleaseNote(sessionId, options);
     const request = this.#power("requestRelease");
-    return this.#call("requestRelease", sessionId, options, (context) => request.call(this.#driver, note, context));
+    return this.#calls.run("requestRelease", sessionId, options, (context) =>
+      request.call(this.#driver, note, context),
+    );
   }
 
   async waitForChange(sessionId: string, options: CallOptions = NONE): Promise<void> {
     checkSessionId(sessionId);
     const wait = this.#power("waitForChange");
-    // Not AbortSignal.any: what it makes of a signal that lives as long as the lease is never collected.
-    const ended = new AbortController();
-    const end = (): void => ended.abort(options.signal?.reason);
-    const signals = [this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])];
-    for (const signal of signals) {
-      if (signal.aborted) end();
-      signal.addEventListener("abort", end, { once: true });
-    }
-    try {
-      const { signal } = ended;
-      await this.#call("waitForChange", sessionId, { signal }, () => wait.call(this.#driver, sessionId, signal));
-    } catch (error) {
-      throw this.#closing.signal.aborted ? this.#closedError("waitForChange", sessionId) : error;
-    } finally {
-      for (const signal of signals) signal.removeEventListener("abort", end);
-    }
+    return this.#calls.runUntilClosed("waitForChange", sessionId, options, (signal) =>
+      wait.call(this.#driver, sessionId, signal),
+    );
   }
 
   async domain(options: CallOptions = NONE): Promise<string> {
     const domain = this.#power("domain");
-    return this.#call("domain", undefined, options, (context) => domain.call(this.#driver, context));
+    return this.#calls.run("domain", undefined, options, (context) => domain.call(this.#driver, context));
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
+    return this.#calls.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  async #close(): Promise<void> {
-    this.#closing.abort();
-    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
-    await this.#driver.close?.();
   }
 
   #power<P extends (typeof POWERS)[number]>(power: P): NonNullable<LeaseDriver[P]> {
@@ -192,145 +159,14 @@ class DriverLease implements FullSessionLease {
     return method as NonNullable<LeaseDriver[P]>;
   }
 
-  #closedError(operation: string, sessionId: string | undefined): LeaseClosedError {
-    return new LeaseClosedError(`${this.name} is closed`, { operation, sessionId });
-  }
-
-  /** `abandoned` hears how a call ended that its caller no longer waits for. */
-  #call<T>(
-    operation: string,
-    sessionId: string | undefined,
-    { signal }: CallOptions,
-    start: (context: CallContext) => MaybePromise<T>,
-    abandoned?: (settled: PromiseSettledResult<T>) => Promise<void> | undefined,
-  ): MaybePromise<T> {
-    if (this.#closed !== undefined) throw this.#closedError(operation, sessionId);
-    if (signal?.aborted === true) throw aborted(operation, sessionId, signal);
-    const { timeout } = this.#driver;
-    try {
-      const cut = signal === undefined && timeout === undefined ? undefined : new AbortController();
-      const answer = start({ signal: cut?.signal });
-      if (!(answer instanceof Promise)) return answer;
-      const known = answer.catch((error: unknown) => {
-        throw inContext(error, operation, sessionId);
-      });
-      this.#track(known);
-      return cut === undefined ? known : this.#race(known, operation, sessionId, signal, cut, abandoned);
-    } catch (error) {
-      throw inContext(error, operation, sessionId);
-    }
-  }
-
-  /** The driver's answer, the caller's abort or the deadline, whichever comes first. */
-  #race<T>(
-    answer: Promise<T>,
-    operation: string,
-    sessionId: string | undefined,
-    signal: AbortSignal | undefined,
-    cut: AbortController,
-    abandoned?: (settled: PromiseSettledResult<T>) => Promise<void> | undefined,
-  ): Promise<T> {
-    const { timeout, clock, name } = this.#driver;
-    return new Promise<T>((resolve, reject) => {
-      let timer: Timer | undefined;
-      let waiting = true;
-      const giveUp = (error: LeaseError): void => {
-        if (!settle()) return;
-        reject(error);
-        cut.abort(error);
-        const undone = Promise.allSettled([answer]).then(([settled]) => abandoned?.(settled));
-        this.#track(undone);
-      };
-      const onAbort = (): void => giveUp(aborted(operation, sessionId, signal));
-      const settle = (): boolean => {
-        const first = waiting;
-        waiting = false;
-        timer?.cancel();
-        signal?.removeEventListener("abort", onAbort);
-        return first;
-      };
-      answer.then(
-        (value) => settle() && resolve(value),
-        (error: unknown) => settle() && reject(error),
-      );
-      signal?.addEventListener("abort", onAbort, { once: true });
-      if (timeout !== undefined && operation !== "waitForChange") {
-        const message = `${name} did not answer within ${timeout} ms`;
-        timer = clock.schedule(() => giveUp(new LeaseUnknownOutcomeError(message, { operation, sessionId })), timeout);
-      }
-    });
-  }
-
-  #track(promise: Promise<unknown>): void {
-    const forget = (): void => void this.#inFlight.delete(promise);
-    this.#inFlight.add(promise);
-    promise.then(forget, forget);
-  }
-
   /**
-   * An abandoned acquire is followed by exactly one owner-conditional release, unless it is known to have granted
-   * nothing. The owner was fresh for this attempt, so the release can touch no other. If it fails, the ttl decides.
+   * An acquire that ends without its caller being told of a grant is followed by exactly one owner-conditional release,
+   * unless it is known to have granted nothing. The owner was fresh for this attempt, so the release can touch no other.
+   * If it fails, the ttl decides.
    */
-  #compensate(sessionId: string, owner: string, settled: PromiseSettledResult<Lease>): Promise<void> | undefined {
-    if (settled.status === "rejected" && !mayHaveGranted(settled.reason)) return undefined;
-    const token = settled.status === "fulfilled" ? settled.value.token : undefined;
-    if (token === undefined && !this.capabilities.releaseByOwner) return undefined;
-    const ref = { sessionId, owner, ...(token !== undefined && { token }) };
-    return Promise.resolve()
-      .then(() => this.#driver.release(ref, {}))
-      .then(
-        () => undefined,
-        () => undefined,
-      );
+  async #giveBack(sessionId: string, owner: string, granted: Lease | undefined): Promise<void> {
+    if (granted === undefined && !this.capabilities.releaseByOwner) return;
+    const ref = granted === undefined ? { sessionId, owner } : { sessionId, owner, token: granted.token };
+    await this.#driver.release(ref, UNCUT);
   }
-}
-
-function mayHaveGranted(error: unknown): boolean {
-  return findLeaseError(error)?.code === "unknown-outcome";
-}
-
-function aborted(operation: string, sessionId: string | undefined, signal: AbortSignal | undefined): LeaseAbortedError {
-  return new LeaseAbortedError(`${operation} was aborted`, { operation, sessionId, cause: signal?.reason });
-}
-
-/** A driver's error, told where it happened. What is not an error of the port may have happened at any point of the call. */
-function inContext(error: unknown, operation: string, sessionId: string | undefined): LeaseError {
-  if (error instanceof LeaseError) {
-    if (error.operation === undefined) Object.assign(error, { operation });
-    if (error.sessionId === undefined && sessionId !== undefined) Object.assign(error, { sessionId });
-    return error;
-  }
-  const found = findLeaseError(error);
-  if (found !== undefined) return found;
-  return new LeaseUnknownOutcomeError(`${operation} failed in a way its adapter did not foresee`, {
-    cause: error,
-    operation,
-    sessionId,
-    retryable: false,
-  });
-}
-
-function checkRef(lease: LeaseRef): LeaseRef {
-  if (typeof lease !== "object" || lease === null)
-    throw new LeaseInvalidError("a lease is needed to renew or release it");
-  const { sessionId, owner, token } = lease;
-  checkSessionId(sessionId);
-  checkOwner(owner);
-  if (token === undefined) return { sessionId, owner };
-  checkToken("token", token);
-  return { sessionId, owner, token };
-}
-
-function checkReleaseNote(sessionId: string, options: ForceReleaseOptions | RequestReleaseOptions): ReleaseNote {
-  const { expectedToken, by, reason } = options;
-  checkSessionId(sessionId);
-  if (expectedToken !== undefined) checkToken("expectedToken", expectedToken);
-  checkNote("by", by);
-  checkNote("reason", reason);
-  return {
-    sessionId,
-    ...(expectedToken !== undefined && { expectedToken }),
-    ...(by !== undefined && { by }),
-    ...(reason !== undefined && { reason }),
-  };
 }

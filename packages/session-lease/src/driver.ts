@@ -23,12 +23,24 @@ export type AcquireRequest = Readonly<{
   sessionId: string;
   owner: string;
   ttl: number;
-  metadata?: Metadata;
-  above?: bigint;
+  metadata?: Metadata | undefined;
+  above?: bigint | undefined;
   tiedToProcess: boolean;
 }>;
-export type RenewRequest = Readonly<LeaseRef & { ttl?: number; reclaimExpired: boolean }>;
-export type TransferRequest = Readonly<LeaseRef & { newOwner: string; ttl?: number }>;
+export type RenewRequest = Readonly<{
+  sessionId: string;
+  owner: string;
+  token?: bigint | undefined;
+  ttl?: number | undefined;
+  reclaimExpired: boolean;
+}>;
+export type TransferRequest = Readonly<{
+  sessionId: string;
+  owner: string;
+  token?: bigint | undefined;
+  newOwner: string;
+  ttl?: number | undefined;
+}>;
 export type ReleaseNote = Readonly<{ sessionId: string; expectedToken?: bigint; by?: string; reason?: string }>;
 
 /** Every method rejects, or throws, with a `LeaseError`; anything else is taken for an unknown outcome. */
@@ -40,6 +52,7 @@ export interface LeaseDriver {
   readonly clock: Clock;
   /** Ms after which a call that has not answered is given up as of unknown outcome. Absent: the driver always answers. */
   readonly timeout?: number | undefined;
+  /** One that ends in `unknown-outcome` is followed by `release` of its owner: the driver need not clean up. */
   acquire(request: AcquireRequest, context: CallContext): MaybePromise<Lease>;
   renew(request: RenewRequest, context: CallContext): MaybePromise<Lease>;
   release(ref: LeaseRef, context: CallContext): MaybePromise<ReleaseOutcome>;

@@ -28,7 +28,7 @@ export class Forgetter<V> {
   readonly #due = new Map<string, number>();
   #timer: Timer | undefined;
   #timerDue = Number.POSITIVE_INFINITY;
-  #passing = false;
+  #pass: Promise<void> | undefined;
   #stopped = false;
   #nextScan = 0;
 
@@ -42,13 +42,15 @@ export class Forgetter<V> {
   note(sessionId: string, record: LeaseRecord, now: number): void {
     const due = forgettableAt(record, this.#forgetAfter);
     this.#due.set(sessionId, due);
-    if (!this.#passing && due < this.#timerDue) this.#arm(due, now);
+    if (this.#pass === undefined && due < this.#timerDue) this.#arm(due, now);
   }
 
-  stop(): void {
+  /** Resolves when no request is under way any more. */
+  async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#due.clear();
+    await this.#pass;
   }
 
   #arm(due: number, now: number): void {
@@ -56,52 +58,64 @@ export class Forgetter<V> {
     this.#timer?.cancel();
     this.#timerDue = due;
     const delay = Math.min(Math.max(due - now, 0) + Math.min(GATHER, this.#forgetAfter), LONGEST_DELAY);
-    this.#timer = this.#clock.schedule(() => void this.#pass(), delay);
+    this.#timer = this.#clock.schedule(() => {
+      this.#pass = this.#run();
+    }, delay);
   }
 
-  async #pass(): Promise<void> {
-    this.#passing = true;
+  /** One pass. Never rejects. */
+  async #run(): Promise<void> {
     this.#timerDue = Number.POSITIVE_INFINITY;
     const now = Math.floor(this.#clock.wall());
     try {
       for (const [sessionId, due] of this.#due) {
         if (this.#stopped) return;
-        if (due <= now) await this.#forget(sessionId);
+        if (due <= now) await this.#forget(sessionId, due, now);
       }
       await this.#scan(now);
     } catch {
-      // The store is in trouble: what is due stays due, and the next pass tries again.
+      // The store is in trouble: what is due stays due, and a later pass tries again.
     } finally {
-      this.#passing = false;
+      this.#pass = undefined;
       let next = Number.POSITIVE_INFINITY;
       for (const due of this.#due.values()) if (due < next) next = due;
       this.#arm(Math.max(next, now + 1), now);
     }
   }
 
-  async #forget(sessionId: string): Promise<void> {
-    const answer = this.#store.load(sessionId, {});
-    const loaded = answer instanceof Promise ? await answer : answer;
-    if (loaded?.record === undefined) {
-      this.#due.delete(sessionId);
-      return;
+  async #forget(sessionId: string, due: number, passedAt: number): Promise<void> {
+    try {
+      const loaded = await this.#store.load(sessionId, {});
+      const now = Math.floor(loaded?.now ?? this.#clock.wall());
+      if (loaded?.record !== undefined && !isForgettable(loaded.record, now, this.#forgetAfter)) {
+        this.#settle(sessionId, due, Math.max(forgettableAt(loaded.record, this.#forgetAfter), passedAt + 1));
+        return;
+      }
+      const gone = loaded?.record === undefined || (await this.#store.swap(sessionId, loaded.version, undefined, {}));
+      if (gone !== false) this.#settle(sessionId, due);
+    } catch (error) {
+      // Put off, so that one session that cannot be read does not stand in the way of all behind it.
+      this.#settle(sessionId, due, passedAt + this.#forgetAfter);
+      throw error;
     }
-    const now = loaded.now ?? Math.floor(this.#clock.wall());
-    if (!isForgettable(loaded.record, now, this.#forgetAfter)) {
-      this.#due.set(sessionId, Math.max(forgettableAt(loaded.record, this.#forgetAfter), now + 1));
-      return;
-    }
-    const swap = this.#store.swap(sessionId, loaded.version, undefined, {});
-    if ((swap instanceof Promise ? await swap : swap) !== false) this.#due.delete(sessionId);
+  }
+
+  /** Only if nothing was stored and noted since the session was looked up: a note that came in between is newer. */
+  #settle(sessionId: string, due: number, next?: number): void {
+    if (this.#stopped || (this.#due.get(sessionId) ?? due) !== due) return;
+    this.#due.delete(sessionId);
+    if (next !== undefined) this.#due.set(sessionId, next);
   }
 
   /** What other processes left. */
   async #scan(now: number): Promise<void> {
     if (this.#store.scan === undefined || now < this.#nextScan) return;
     this.#nextScan = now + this.#forgetAfter;
-    for await (const { sessionId, record } of this.#store.scan({})) {
+    for await (const { sessionId, record, now: storeNow } of this.#store.scan({})) {
       if (this.#stopped) return;
-      if (!this.#due.has(sessionId) && isForgettable(record, now, this.#forgetAfter)) await this.#forget(sessionId);
+      const due = forgettableAt(record, this.#forgetAfter);
+      if (this.#due.has(sessionId) || !isForgettable(record, Math.floor(storeNow ?? now), this.#forgetAfter)) continue;
+      await this.#forget(sessionId, due, now);
     }
   }
 }

@@ -9,10 +9,12 @@ const sharedOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 class HostTimer implements Timer {
   readonly #callback: () => void;
   readonly #due: number;
+  readonly #keepAlive: boolean;
   #handle: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(callback: () => void, delayMs: number) {
+  constructor(callback: () => void, delayMs: number, keepAlive: boolean) {
     this.#callback = callback;
+    this.#keepAlive = keepAlive;
     this.#due = hostClock.monotonic() + delayMs;
     this.#arm();
   }
@@ -24,8 +26,8 @@ class HostTimer implements Timer {
       if (hostClock.monotonic() < this.#due) this.#arm();
       else this.#callback();
     }, left);
-    // In browsers-like environments a timer is a number.
-    (this.#handle as { unref?: () => void }).unref?.();
+    // Where timers are numbers (Electron, jsdom) there is nothing to unref.
+    if (!this.#keepAlive) (this.#handle as { unref?: () => void }).unref?.();
   }
 
   cancel(): void {
@@ -37,5 +39,5 @@ class HostTimer implements Timer {
 export const hostClock: Clock = {
   wall: () => Date.now(),
   monotonic: () => sharedOrigin + performance.now(),
-  schedule: (callback, delayMs) => new HostTimer(callback, delayMs),
+  schedule: (callback, delayMs, { keepAlive = false } = {}) => new HostTimer(callback, delayMs, keepAlive),
 };

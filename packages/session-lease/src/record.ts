@@ -49,7 +49,7 @@ export function isForgettable(record: LeaseRecord, now: number, forgetAfter: num
   return !isLive(record, now) && forgettableAt(record, forgetAfter) <= now;
 }
 
-/** Epoch ms from which on a record may be forgotten if nothing happens to it. Infinity for a token from the far future. */
+/** Epoch ms from which on a record may be forgotten if nothing happens to it; for a token far ahead of the clock, never in practice. */
 export function forgettableAt(record: LeaseRecord, forgetAfter: number): number {
   return Math.max(record.expiry, Number(record.token)) + forgetAfter;
 }

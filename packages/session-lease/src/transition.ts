@@ -108,9 +108,11 @@ export function transition(record: LeaseRecord | undefined, command: Command, no
     case "transfer": {
       const reason = refusal(record, command, now);
       if (record === undefined || reason !== undefined) return refused(reason ?? "deleted");
-      const { process: _untied, releaseRequested: _answered, ...kept } = record;
+      const token = nextToken(record.token, undefined, now);
+      if (token === undefined) return EXHAUSTED;
+      const { newOwner: owner, ttl = record.ttl } = command;
       const previous: PreviousHold = { owner: record.owner, token: record.token, ended: "transferred" };
-      return takeover({ ...kept, owner: command.newOwner, ttl: command.ttl ?? record.ttl, previous }, undefined, now);
+      return granted({ ...unburdened(record), owner, token, expiry: now + ttl, ttl, acquiredAt: now, previous });
     }
     case "release":
       if (record?.standing !== "held") return { outcome: { kind: "absent" }, next: undefined };
@@ -140,7 +142,7 @@ export function refusal(
 }
 
 function acquire(record: LeaseRecord | undefined, command: AcquireCommand, now: number): Transition<AcquireCommand> {
-  const { owner, ttl, metadata, process, holderGone = false } = command;
+  const { owner, ttl, metadata, above, process, holderGone = false } = command;
   if (record !== undefined && isLive(record, now) && !holderGone) {
     if (record.owner !== owner) {
       const outcome = {
@@ -154,23 +156,28 @@ function acquire(record: LeaseRecord | undefined, command: AcquireCommand, now: 
     const tie = process === undefined ? {} : { process };
     return granted(extend({ ...kept, ...tie, metadata: metadata ?? record.metadata }, ttl, now, process));
   }
-  const fresh = { owner, ttl, metadata: metadata ?? {}, ...(process === undefined ? {} : { process }) };
-  if (record === undefined) return takeover({ ...fresh, token: 0n }, command.above, now);
-  const previous: PreviousHold = { owner: record.owner, token: record.token, ended: holdEnd(record, holderGone) };
-  return takeover({ ...fresh, token: record.token, previous }, command.above, now);
+  const token = nextToken(record?.token ?? 0n, above, now);
+  if (token === undefined) return EXHAUSTED;
+  const previous = record && { owner: record.owner, token: record.token, ended: holdEnd(record, holderGone) };
+  return granted({
+    owner,
+    token,
+    expiry: now + ttl,
+    ttl,
+    acquiredAt: now,
+    metadata: metadata ?? {},
+    standing: "held",
+    ...(previous && { previous }),
+    ...(process && { process }),
+  });
 }
 
-/** A hold that begins now, with a token above the one it comes with. */
-function takeover(
-  hold: Omit<LeaseRecord, "acquiredAt" | "expiry" | "standing">,
-  above: bigint | undefined,
-  now: number,
-): Readonly<{ outcome: Granted | Exhausted; next: LeaseRecord | undefined }> {
-  let token = hold.token + 1n;
-  if (token < BigInt(now)) token = BigInt(now);
+/** The token of a hold that begins now; undefined when none is left. */
+function nextToken(last: bigint, above: bigint | undefined, now: number): bigint | undefined {
+  let token = last + 1n;
+  if (token < now) token = BigInt(now);
   if (above !== undefined && token <= above) token = above + 1n;
-  if (token > MAX_TOKEN) return { outcome: { kind: "exhausted" }, next: undefined };
-  return granted({ ...hold, token, acquiredAt: now, expiry: now + hold.ttl, standing: "held" });
+  return token > MAX_TOKEN ? undefined : token;
 }
 
 /** The same hold for another ttl. It stays tied to its process only if that is the one that asks. */
@@ -183,8 +190,14 @@ function extend(record: LeaseRecord, ttl: number, now: number, asking: ProcessId
 }
 
 function end(record: LeaseRecord, standing: "released" | "forced", now: number): LeaseRecord {
-  const { releaseRequested: _answered, process: _untied, ...kept } = record;
-  return { ...kept, standing, expiry: Math.min(record.expiry, now) };
+  return { ...unburdened(record), standing, expiry: Math.min(record.expiry, now) };
+}
+
+/** The record without what concerned the present hold alone: its tie to a process, and the request to let go. */
+function unburdened(record: LeaseRecord): LeaseRecord {
+  if (record.process === undefined && record.releaseRequested === undefined) return record;
+  const { process: _untied, releaseRequested: _answered, ...kept } = record;
+  return kept;
 }
 
 function isSameHold(record: LeaseRecord, holder: Readonly<{ owner: string; token?: bigint | undefined }>): boolean {
@@ -203,6 +216,7 @@ function request({ by, reason }: ForceReleaseCommand | RequestReleaseCommand, no
   return { at: now, ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
 }
 
+const EXHAUSTED: { outcome: Exhausted; next: undefined } = { outcome: { kind: "exhausted" }, next: undefined };
 const granted = (record: LeaseRecord): { outcome: Granted; next: LeaseRecord } => ({
   outcome: { kind: "granted", record },
   next: record,

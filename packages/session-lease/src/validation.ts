@@ -2,8 +2,9 @@
  * The one place where arguments are judged, before any adapter sees them. A driver is promised exact, valid arguments.
  */
 
+import type { ReleaseNote } from "./driver.js";
 import { LeaseInvalidError } from "./errors.js";
-import type { Metadata } from "./lease.js";
+import type { ForceReleaseOptions, LeaseRef, Metadata, RequestReleaseOptions } from "./lease.js";
 import { MAX_TOKEN } from "./record.js";
 
 export const MAX_SESSION_ID_BYTES = 1024;
@@ -83,6 +84,31 @@ export function checkLimit(value: unknown): asserts value is number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > MAX_LIST_LIMIT) {
     throw new LeaseInvalidError(`limit must be a whole number from 1 to ${MAX_LIST_LIMIT}, not ${describe(value)}`);
   }
+}
+
+export function checkRef(lease: LeaseRef): LeaseRef {
+  if (typeof lease !== "object" || lease === null)
+    throw new LeaseInvalidError("a lease is needed to renew or release it");
+  const { sessionId, owner, token } = lease;
+  checkSessionId(sessionId);
+  checkOwner(owner);
+  if (token === undefined) return { sessionId, owner };
+  checkToken("token", token);
+  return { sessionId, owner, token };
+}
+
+export function checkReleaseNote(sessionId: string, options: ForceReleaseOptions | RequestReleaseOptions): ReleaseNote {
+  const { expectedToken, by, reason } = options;
+  checkSessionId(sessionId);
+  if (expectedToken !== undefined) checkToken("expectedToken", expectedToken);
+  checkNote("by", by);
+  checkNote("reason", reason);
+  return {
+    sessionId,
+    ...(expectedToken !== undefined && { expectedToken }),
+    ...(by !== undefined && { by }),
+    ...(reason !== undefined && { reason }),
+  };
 }
 
 function describe(value: unknown): string {

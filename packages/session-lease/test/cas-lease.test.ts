@@ -1,0 +1,179 @@
+/** What `casLease` makes of a store, beyond what the model of the loop explores. */
+
+import { describe, expect, test } from "vitest";
+import {
+  type CasStore,
+  casLease,
+  findLeaseError,
+  LeaseCorruptError,
+  LeaseIncompatibleError,
+  type LeaseRecord,
+  LeaseUnknownOutcomeError,
+  leaseErrorCode,
+  lossReason,
+  MAX_TOKEN,
+  type ProcessIdentity,
+} from "../src/index.js";
+import { ManualClock, settled } from "./model/manual-clock.js";
+import { MapStore } from "./model/map-store.js";
+
+const TTL = 1000;
+const codeOf = (call: Promise<unknown>): Promise<string | undefined> => call.then(() => undefined, leaseErrorCode);
+
+function over(store: CasStore<number>, more: Partial<Parameters<typeof casLease<number>>[0]> = {}) {
+  const clock = new ManualClock();
+  return { clock, lease: casLease<number>({ ...store, name: "test", clock, ttl: TTL, forgetAfter: 5000, ...more }) };
+}
+
+describe("remembered versions", () => {
+  test("save the load of a renewal and of a release", async () => {
+    const map = new MapStore();
+    const { lease } = over(map.store({ remembering: true }));
+    const held = await lease.acquire("s", "o");
+    await lease.renew(held);
+    await lease.release(held);
+    expect(map.asked).toEqual(["load", "swap", "swap", "swap"]);
+  });
+
+  test.each([
+    [
+      "taken over",
+      (record: LeaseRecord): LeaseRecord => ({ ...record, owner: "other", token: record.token + 1n }),
+      "taken",
+    ],
+    ["deleted", (): undefined => undefined, "deleted"],
+    ["forced", (record: LeaseRecord): LeaseRecord => ({ ...record, standing: "forced" }), "forced"],
+  ])("never answer for a record that was %s meanwhile", async (_what, change, reason) => {
+    const map = new MapStore();
+    const { lease } = over(map.store({ remembering: true }));
+    const held = await lease.acquire("s", "o");
+    const record = map.records.get("s")?.record;
+    map.put("s", record && change(record));
+    const error = await lease.renew(held).catch((thrown: unknown) => thrown);
+    expect(lossReason(error)).toBe(reason);
+  });
+
+  test("do not hide that another process has prolonged the hold", async () => {
+    const map = new MapStore();
+    const { lease, clock } = over(map.store({ remembering: true }));
+    const held = await lease.acquire("s", "o");
+    const record = map.records.get("s")?.record;
+    if (record !== undefined) map.put("s", { ...record, expiry: record.expiry + TTL });
+    clock.elapse(TTL + 1);
+    expect((await lease.renew(held)).token).toBe(held.token);
+  });
+});
+
+describe("what cannot be read", () => {
+  const broken = (error: LeaseCorruptError | LeaseIncompatibleError) => {
+    let present = true;
+    const store: CasStore<number> = {
+      load: () => (present ? { broken: error, version: 1 } : undefined),
+      swap: (_id, version, next) => {
+        if (version !== 1 || next !== undefined) return false;
+        present = false;
+        return true;
+      },
+    };
+    return over(store).lease;
+  };
+
+  test("is never free, never held, and is removed by force alone", async () => {
+    const lease = broken(new LeaseCorruptError("nonsense"));
+    expect(await codeOf(lease.acquire("s", "o"))).toBe("corrupt");
+    expect(await codeOf(lease.inspect("s"))).toBe("corrupt");
+    expect(await codeOf(lease.release({ sessionId: "s", owner: "o" }))).toBe("corrupt");
+    expect(await codeOf(lease.forceRelease("s", { expectedToken: 1n }))).toBe("corrupt");
+    expect(await lease.forceRelease("s")).toBe(true);
+    expect(await lease.forceRelease("s")).toBe(false);
+  });
+
+  test("is left alone if it was written by a newer version", async () => {
+    const lease = broken(new LeaseIncompatibleError("version 2"));
+    expect(await codeOf(lease.acquire("s", "o"))).toBe("incompatible");
+    expect(await codeOf(lease.forceRelease("s"))).toBe("incompatible");
+  });
+});
+
+describe("errors of the store", () => {
+  test("an outcome that must not be found out is told, after one release", async () => {
+    const map = new MapStore();
+    const inner = map.store();
+    let swaps = 0;
+    const { lease } = over({
+      ...inner,
+      swap: async (...swap) => {
+        swaps += 1;
+        await inner.swap(...swap);
+        if (swaps === 1) throw new LeaseUnknownOutcomeError("looked away", { retryable: false });
+        return true;
+      },
+    });
+    expect(await codeOf(lease.acquire("s", "o"))).toBe("unknown-outcome");
+    expect(swaps).toBe(2);
+    expect(map.records.get("s")?.record.standing).toBe("released");
+  });
+
+  test("a store that never knows is given up, as unknown", async () => {
+    let swaps = 0;
+    const { lease, clock } = over({
+      load: async () => undefined,
+      swap: async () => {
+        swaps += 1;
+        throw new LeaseUnknownOutcomeError("no idea");
+      },
+    });
+    const call = lease.acquire("s", "o").catch(findLeaseError);
+    for (let turn = 0; turn < 10; turn += 1) {
+      await settled();
+      clock.elapse(50);
+    }
+    expect(await call).toMatchObject({ code: "unknown-outcome", operation: "acquire", sessionId: "s" });
+    expect(swaps).toBe(5);
+  });
+
+  test("a session that has used up its tokens is refused as invalid, and stays as it is", async () => {
+    const { lease } = over(new MapStore().store());
+    const last = await lease.acquire("s", "o", { above: MAX_TOKEN - 1n });
+    expect(last.token).toBe(MAX_TOKEN);
+    expect(await codeOf(lease.transfer(last, "p"))).toBe("invalid");
+    await lease.release(last);
+    expect(await codeOf(lease.acquire("s", "p"))).toBe("invalid");
+    expect(await codeOf(lease.acquire("t", "p", { above: MAX_TOKEN }))).toBe("invalid");
+  });
+});
+
+test("the store's own clock decides, and is rounded down", async () => {
+  const map = new MapStore();
+  const store = map.store();
+  let now = 5000.9;
+  const { lease } = over({
+    ...store,
+    load: async (id, context) => ({ ...(await store.load(id, context)), now }) as never,
+  });
+  expect((await lease.acquire("s", "o")).expiry).toBe(6000);
+  now = 6000;
+  expect((await lease.acquire("s", "p")).previous).toMatchObject({ owner: "o", ended: "expired" });
+});
+
+test("a holder whose process is proved gone is replaced at once; one that is not proved so never", async () => {
+  const self: ProcessIdentity = { pid: 1, startTime: "1", bootId: "b", pidNamespace: "p", timeNamespace: "t" };
+  let gone = false;
+  const { lease } = over(new MapStore().store(), { ownProcess: () => self, isProcessGone: () => gone });
+  await lease.acquire("tied", "a", { tiedToProcess: true });
+  await lease.acquire("loose", "a");
+  expect(await codeOf(lease.acquire("tied", "b"))).toBe("held");
+  gone = true;
+  expect((await lease.acquire("tied", "b")).previous).toMatchObject({ owner: "a", ended: "dead" });
+  expect(await codeOf(lease.acquire("loose", "b"))).toBe("held");
+});
+
+test("a thenable of another make is waited for, not taken for an empty record", async () => {
+  const map = new MapStore();
+  const store = map.store();
+  await over(store).lease.acquire("s", "a");
+  // biome-ignore lint/suspicious/noThenProperty: the point of the test
+  const foreign = { then: (use: (loaded: unknown) => void) => use(map.records.get("s")) };
+  const { lease } = over({ ...store, load: () => foreign as never });
+  expect(await codeOf(lease.acquire("s", "b"))).toBe("held");
+});
