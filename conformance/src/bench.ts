@@ -1,4 +1,5 @@
 import type {
+  CallOptions,
   Capability,
   FullSessionLease,
   Lease,
@@ -6,12 +7,14 @@ import type {
   LossReason,
   SessionLease,
 } from "@leasehold/session-lease";
-import { CheckFailure, ensure, equal, refused } from "./expectation.js";
-import { orGiveUp } from "./patience-clock.js";
+import { CheckFailure, ensure, equal, failure, refused } from "./expectation.js";
+import { orGiveUp, Patience } from "./patience-clock.js";
 import { EXAM_TTL, type Opened, type Oracle, REAL_EXAM_TTL, type Subject } from "./subject.js";
 
 /** Ms of real time for something that must come without any more time passing for the authority. */
 const PATIENCE = 5_000;
+/** The same where nothing leaves this process's memory: what has not come by then never does. */
+const PATIENCE_IN_MEMORY = 50;
 const REAL_GRAIN = 250;
 
 export type Effort = "quick" | "full";
@@ -77,6 +80,12 @@ export class Bench {
     return present(this.#opened.now, "now").call(this.#opened);
   }
 
+  /** From now on writes are not answered, until the function returned is called. */
+  async stall(): Promise<() => Promise<void>> {
+    const resume = await present(this.#opened.stall, "stall").call(this.#opened);
+    return async () => void (await resume());
+  }
+
   async step(ms: number): Promise<void> {
     await present(this.#opened.step, "step").call(this.#opened, ms);
   }
@@ -118,9 +127,9 @@ export class Bench {
     equal(error.reason, this.declares("reasons") ? reason : undefined, `${what}: the reason`);
   }
 
-  /** The session is another's: an acquire by a stranger is refused as held. */
-  async contended(sessionId: string, what: string): Promise<LeaseHeldError> {
-    return (await refused(this.lease.acquire(sessionId, "a stranger"), "held", what)) as LeaseHeldError;
+  /** The session is another's: a stranger does not get it. In which words it is refused is for `L02-held` to judge. */
+  async contended(sessionId: string, what: string): Promise<void> {
+    await failure(this.lease.acquire(sessionId, "a stranger"), `${what}: expected the session to be held`);
   }
 
   /** The session is free: a stranger gets it. */
@@ -132,6 +141,13 @@ export class Bench {
     }
   }
 
+  /** A wait for the session "s", begun now. That it is refused, when a check ends before it does, is nobody's business. */
+  waiting(lease: FullSessionLease = this.lease, options?: CallOptions): Promise<void> {
+    const waiting = lease.waitForChange("s", options);
+    waiting.catch(() => undefined);
+    return waiting;
+  }
+
   /** What the promise settles to, within a fifth of the ttl by the authority's clock and a few seconds of real time. */
   async soon<T>(promise: Promise<T>, what: string): Promise<T> {
     let settled = false;
@@ -140,7 +156,7 @@ export class Bench {
     };
     promise.then(settle, settle);
     for (let step = 0; step < 20 && !settled; step += 1) await this.advance(Math.ceil(this.ttl / 100));
-    return orGiveUp(promise, PATIENCE, () => new CheckFailure(`${what}: expected soon, still waiting`));
+    return orGiveUp(promise, this.#patience, () => new CheckFailure(`${what}: expected soon, still waiting`));
   }
 
   /** Tries again for as long as `attempt` is refused as held, within half the ttl by the authority's clock. */
@@ -154,6 +170,19 @@ export class Bench {
       }
       await this.advance(Math.ceil(this.ttl / (2 * steps)));
     }
+  }
+
+  /** Waits for a condition that needs time and work to come true: a minute of the authority's time at least. */
+  async until(condition: () => Promise<boolean>, complaint: () => Promise<string>): Promise<void> {
+    const patience = new Patience(4 * this.#patience);
+    for (let step = 0; !(await condition()); step += 1) {
+      if (step >= 60 && patience.over) throw new CheckFailure(await complaint());
+      await this.advance(1000);
+    }
+  }
+
+  get #patience(): number {
+    return this.subject.inMemory === true ? PATIENCE_IN_MEMORY : PATIENCE;
   }
 
   /** Many, fewer or few, by where the subject keeps its records and what the exam may cost. */

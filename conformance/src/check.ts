@@ -13,8 +13,9 @@ import type { Part } from "./subject.js";
 export type Level = "MUST" | "SHOULD";
 
 /**
- * What is at stake. Nobody may expect a check of `ownership` (one holder, and only the holder acts) or of `fencing`
- * (tokens grow and stay exact) to fail.
+ * What is at stake: one holder, and only the holder acts (`ownership`); tokens grow and stay exact (`fencing`); what is told
+ * is so (`truth`); an optional power does its work (`power`); manners towards callers and host (`conduct`); the subject is
+ * what it says (`subject`). Nobody may expect a check of ownership, fencing or the subject to fail.
  */
 export type Stake = "ownership" | "fencing" | "truth" | "power" | "conduct" | "subject";
 

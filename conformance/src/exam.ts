@@ -30,7 +30,7 @@ export interface ExamOptions {
   readonly expectedFailures?: Readonly<Record<string, string>> | undefined;
 }
 
-/** How many ids of `stake` may be expected to fail is decided here, once. */
+/** Stakes whose checks may not be expected to fail. */
 const NEVER_EXPECTED: ReadonlySet<string> = new Set(["ownership", "fencing", "subject"]);
 
 export class Exam {
@@ -68,10 +68,10 @@ export class Exam {
     return result;
   }
 
-  /** Of the checks examined so far, in the order of the exam. */
+  /** In the order of the exam. It adds up once every check has been examined. */
   report(): Report {
     const results = this.checks.flatMap(({ id }) => this.#results.get(id) ?? []);
-    return reportOf(this.subject.name, this.#effort, results);
+    return reportOf(this.subject.name, this.#effort, this.checks.length, results);
   }
 
   #judge({ id }: Check, found: Finding): Pick<Result, "verdict" | "reason" | "error"> {

@@ -10,3 +10,16 @@ export function orGiveUp<T>(promise: Promise<T>, ms: number, complain: () => Err
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
+
+/** So many ms of real time from now on. */
+export class Patience {
+  readonly #end: number;
+
+  constructor(ms: number) {
+    this.#end = performance.now() + ms;
+  }
+
+  get over(): boolean {
+    return performance.now() >= this.#end;
+  }
+}

@@ -49,13 +49,13 @@ export interface Opened {
   readonly oracle?: Oracle | undefined;
   /** Cuts the authority off, so that every request fails until the function returned is called. */
   outage?(): MaybePromise<() => MaybePromise<unknown>>;
-  /** From now on requests are applied but not answered, until the function returned is called. */
+  /** From now on what is written is applied at once but answered only after the function returned is called. */
   stall?(): MaybePromise<() => MaybePromise<unknown>>;
   /** Timers that the lease has set and neither fired nor cancelled. */
   timers?(): number;
   /** The compare-and-set below the lease, where there is one. Its promises are then examined too. */
   // biome-ignore lint/suspicious/noExplicitAny: versions are opaque, and `any` is how a store of any version is taken.
-  readonly store?: CasStore<any> | undefined;
+  readonly store?: Pick<CasStore<any>, "load" | "swap"> | undefined;
   /** Called after the lease was closed: removes the store. */
   close?(): MaybePromise<unknown>;
 }
@@ -83,6 +83,7 @@ export const PART_MEANING = {
   step: "the subject can step the authority's clock (`step`)",
   reopen: "the subject can open its store a second time (`reopen`)",
   outage: "the subject can cut its authority off (`outage`)",
+  stall: "the subject can hold answers back (`stall`)",
   timers: "the subject counts its timers (`timers`)",
   forgetAfter: "the subject names its `forgetAfter`",
   store: "the subject shows the compare-and-set below it (`store`)",

@@ -1,8 +1,35 @@
 import { FakeClock } from "@leasehold/conformance";
 import { conformanceTests } from "@leasehold/conformance/vitest";
 import { memlease } from "../src/index.js";
+import { ExaminedStore } from "./examined-store.js";
 
-conformanceTests("memlease", () => {
+const FORGET_AFTER = 60_000;
+
+conformanceTests({
+  name: "memlease",
+  inMemory: true,
+  forgetAfter: FORGET_AFTER,
+  open: () => {
+    const clock = new FakeClock();
+    const store = new ExaminedStore();
+    const open = () => memlease({ clock, store, forgetAfter: FORGET_AFTER });
+    return {
+      lease: open(),
+      reopen: open,
+      advance: (ms) => clock.advance(ms),
+      now: () => clock.wall(),
+      step: (ms) => clock.stepWall(ms),
+      timers: () => clock.pending,
+      outage: () => store.outage(),
+      stall: () => store.stall(),
+      oracle: store.oracle,
+      store,
+    };
+  },
+});
+
+// The least that an author brings.
+conformanceTests("memlease, by its name and clock alone", () => {
   const clock = new FakeClock();
   return { lease: memlease({ clock }), advance: (ms) => clock.advance(ms) };
 });
