@@ -191,13 +191,22 @@ export class Bench {
     return this.subject.inMemory === true ? memory : elsewhere;
   }
 
-  /** Closes every lease that was opened, then what is below it. */
+  /** Closes every lease that was opened, then what is below each; rejects with the first failure, when all was tried. */
   async close(): Promise<void> {
-    for (const lease of this.#others) await lease.close();
+    const failures: unknown[] = [];
+    const attempt = async (end: () => unknown): Promise<void> => {
+      try {
+        await end();
+      } catch (error) {
+        failures.push(error);
+      }
+    };
+    for (const lease of this.#others) await attempt(() => lease.close());
     for (const opened of this.#worlds) {
-      await opened.lease.close();
-      await opened.close?.();
+      await attempt(() => opened.lease.close());
+      await attempt(() => opened.close?.());
     }
+    if (failures.length > 0) throw failures[0];
   }
 }
 

@@ -102,14 +102,18 @@ export class Exam {
 
   async #find(check: Check): Promise<Finding> {
     const bench = await Bench.open(this.subject, this.#effort);
+    let found: Finding;
     try {
       const reason = missing(check, bench);
-      if (reason !== undefined) return { kind: "missing", reason };
-      await check.body(bench);
-      return { kind: "true" };
-    } finally {
-      await bench.close();
+      if (reason === undefined) await check.body(bench);
+      found = reason === undefined ? { kind: "true" } : { kind: "missing", reason };
+    } catch (error) {
+      // What the check saw is the finding; that closing then fails as well is its consequence as likely as not.
+      await bench.close().catch(() => undefined);
+      return { kind: "false", error };
     }
+    await bench.close();
+    return found;
   }
 }
 

@@ -96,6 +96,12 @@ test("a subject that cannot be opened, or closed, fails the check and not the ex
   expect(await exam.examine(passes)).toMatchObject({ verdict: "failed", reason: "cannot be removed" });
 });
 
+test("what a check saw is not hidden by what closing its subject throws", async () => {
+  const opened = await reference().open();
+  const subject = { name: "broken", open: () => ({ ...opened, close: () => Promise.reject(new Error("and this")) }) };
+  expect(await new Exam(subject, {}, [fails]).examine(fails)).toMatchObject({ reason: "one is not two" });
+});
+
 test("checksFor runs under any runner: a failure rejects, anything else resolves to its result", async () => {
   const sound = await reference().open();
   const list = checksFor("broken", () => ({ ...sound, lease: undefined as never }));

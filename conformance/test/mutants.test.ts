@@ -87,11 +87,14 @@ const MUTANTS: Readonly<Record<string, Readonly<{ mutation: Mutation; caught: re
         forwardLease(inner, {
           acquire: (...args) =>
             inner.acquire(...args).catch((error) => {
-              throw isLeaseHeld(error) ? new LeaseUnavailableError("busy") : error;
+              const { retryAfterMs, heldForMs } = error;
+              throw isLeaseHeld(error)
+                ? Object.assign(new LeaseUnavailableError("busy"), { retryAfterMs, heldForMs })
+                : error;
             }),
         }),
     },
-    caught: ["L02-held", "L02-retry-after", "L13-one-grant", "L13-one-grant-among-instances", "L13-reclaim-race"],
+    caught: ["L02-held", "L13-one-grant", "L13-one-grant-among-instances", "L13-reclaim-race"],
   },
   "versions that repeat": {
     mutation: {

@@ -1,5 +1,5 @@
 import type { LeaseHeldError } from "@leasehold/session-lease";
-import { type Check, must } from "../check.js";
+import { type Check, must, should } from "../check.js";
 import { ensure, equal, failure, refused } from "../expectation.js";
 
 /** Cases 1 to 3: what a grant says, what contention is, and what asking again means. */
@@ -74,6 +74,21 @@ export const ACQUIRE_CHECKS: readonly Check[] = [
       const error = await failure(bench.lease.acquire("s", "b"), "an acquire by another owner: expected to be refused");
       const { retryAfterMs } = error as LeaseHeldError;
       bench.near(retryAfterMs ?? Number.NaN, bench.ttl - passed, "retryAfterMs");
+    },
+  ),
+  should(
+    {
+      id: "L02-held-for",
+      stake: "truth",
+      needs: ["reasons"],
+      sentence: "Contention tells for how long the live hold has lasted: `heldForMs`.",
+    },
+    async (bench) => {
+      await bench.lease.acquire("s", "a");
+      const passed = Math.floor(bench.ttl / 4);
+      await bench.advance(passed);
+      const error = await failure(bench.lease.acquire("s", "b"), "an acquire by another owner: expected to be refused");
+      bench.near((error as LeaseHeldError).heldForMs ?? Number.NaN, passed, "heldForMs");
     },
   ),
   must(

@@ -3,7 +3,7 @@ import { type Check, must } from "../check.js";
 import { ensure, equal, failure, refused } from "../expectation.js";
 
 /**
- * Resources that a lease may have opened, by Node's names. Timers are left out: the runner of the exam sets its own at any
+ * Resources that a lease may have opened, by Node's names; Node tells of those that keep the process alive. Timers are left out: the runner of the exam sets its own at any
  * moment. Those of the lease are counted by the subject's `timers`.
  */
 const LEASE_RESOURCES = new Set([
@@ -126,6 +126,23 @@ export const CLOSE_CHECKS: readonly Check[] = [
       await other.advance(0);
       const left = resources();
       ensure(left.length <= before.length, `open before: ${before.join(", ")}; after: ${left.join(", ")}`);
+    },
+  ),
+  must(
+    {
+      id: "L19-not-closed",
+      stake: "conduct",
+      sentence: "A lease that nobody closes keeps no program alive once its calls are answered.",
+    },
+    async (bench) => {
+      const before = resources();
+      const other = await bench.openAnother();
+      await other.lease.renew(await other.lease.acquire("s", "a"));
+      const kept = (): string => `alive before: ${before.join(", ")}; and now: ${resources().join(", ")}`;
+      await bench.until(
+        async () => resources().length <= before.length,
+        async () => kept(),
+      );
     },
   ),
 ];

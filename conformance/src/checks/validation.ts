@@ -118,6 +118,35 @@ const KINDS: readonly Readonly<{
     attempts: [(lease, owner) => lease.transfer({ sessionId: "s", owner: "a", token: 1n }, owner)],
   },
   {
+    id: "observed-id",
+    sentence: "A session id that is none is invalid to observers too.",
+    needs: ["inspect", "waitForChange"],
+    values: BAD_IDS,
+    attempts: [(lease, id) => lease.inspect(id), (lease, id) => lease.waitForChange(id)],
+  },
+  {
+    id: "expected-token",
+    sentence: "An `expectedToken` that is no token is invalid.",
+    needs: ["forceRelease", "requestRelease"],
+    values: BAD_TOKENS,
+    attempts: [
+      (lease, expectedToken) => lease.forceRelease("s", { expectedToken }),
+      (lease, expectedToken) => lease.requestRelease("s", { expectedToken }),
+    ],
+  },
+  {
+    id: "note",
+    sentence: "Who asks and why is told in well-formed text without NUL, up to 1,024 bytes, or is invalid.",
+    needs: ["forceRelease", "requestRelease"],
+    values: ["", "x".repeat(1025), "a\0b", "a\ud800", 7, null],
+    attempts: [
+      (lease, by) => lease.forceRelease("s", { by }),
+      (lease, reason) => lease.forceRelease("s", { reason }),
+      (lease, by) => lease.requestRelease("s", { by }),
+      (lease, reason) => lease.requestRelease("s", { reason }),
+    ],
+  },
+  {
     id: "page",
     sentence: "A page size that is not a whole number from 1 to 1,000 is invalid.",
     needs: ["list"],
