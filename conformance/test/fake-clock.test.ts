@@ -120,6 +120,13 @@ describe("timers", () => {
   });
 });
 
+test("a timer that sets itself again without a delay is an error, not an endless loop", async () => {
+  const clock = new FakeClock({ settle: async () => undefined });
+  const again = (): void => void clock.schedule(again, 0);
+  clock.schedule(again, 1);
+  await expect(clock.advance(10)).rejects.toThrow("without any time passing");
+});
+
 test("advances that overlap follow one another", async () => {
   const clock = new FakeClock();
   const fired: number[] = [];

@@ -109,9 +109,10 @@ export const OBSERVE_CHECKS: readonly Check[] = [
       for (const id of IDS) await lease.acquire(id, "a");
       for (const limit of [1, 4, IDS.length]) {
         const seen: string[] = [];
+        const pages = Math.ceil(IDS.length / limit);
         let after: string | undefined;
         for (let page = 0; page === 0 || after !== undefined; page += 1) {
-          ensure(page <= IDS.length, `with pages of ${limit} the list does not end`);
+          ensure(page < pages, `page ${page + 1} of ${limit} is announced, where ${pages} are enough`);
           const { leases, next } = await lease.list({ limit, after });
           ensure(leases.length <= limit, `a page of ${leases.length} where ${limit} were asked for`);
           seen.push(...leases.map(({ sessionId }) => sessionId));
