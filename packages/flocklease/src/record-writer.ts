@@ -174,7 +174,7 @@ export class RecordWriter {
       });
       const late = this.#isLate(look);
       if ((numbers.at(-1) ?? 0) > number + 1) {
-        tidied = records.remove(stem, numbers.slice(0, -1));
+        // Nothing is removed: the writer of a higher number may be about to look for the one below it.
         throw late ? tooLate() : overtaken();
       }
       if (!numbers.includes(number) || !numbers.includes(number + 1)) {

@@ -15,7 +15,7 @@ import type { Clock } from "@leasehold/session-lease";
 import { isErrno, quietly } from "./file-errors.js";
 
 /** Ms. */
-const LONGEST_WAIT = 200;
+const LONGEST_WAIT = 100;
 /** Ms between two tries at a lock that another process has. */
 const POLL = 8;
 /** Ms: the least that the library takes. A lock left behind is older than that soon enough. */
@@ -29,7 +29,7 @@ export interface Turn {
 }
 
 export interface TransitionLock {
-  /** Resolves within about 200 ms, with the lock or without. Never rejects. `name` is a plain file name. */
+  /** Resolves within about 100 ms, with the lock or without. Never rejects. `name` is a plain file name. */
   take(directory: string, name: string): Promise<Turn>;
 }
 
