@@ -120,8 +120,7 @@ const SCENARIOS: Readonly<Record<string, readonly [Exploration, Scenario]>> = {
 
 for (const [name, [bounds, scenario]] of Object.entries(SCENARIOS)) {
   test(name, async () => {
-    const { runs, complete, steps } = await explore(bounds, scenario);
-    process.stderr.write(`COUNT ${name}: ${runs} ${steps} ${complete}\n`);
+    const { runs, complete } = await explore(bounds, scenario);
     expect(complete).toBe(true);
     expect(runs).toBeGreaterThan(100);
   }, 120_000);
