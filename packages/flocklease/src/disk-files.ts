@@ -88,7 +88,10 @@ export const diskFiles: LeaseFiles = {
       if (!CANNOT_SYNC.has((error as NodeJS.ErrnoException).code)) throw error;
     }
   },
-  modifiedAt: async (path) => (await answer<fs.Stats>((callback) => fs.lstat(path, callback))).mtimeMs,
+  async stat(path) {
+    const { size, mtimeMs } = await answer<fs.Stats>((callback) => fs.lstat(path, callback));
+    return { size, modifiedAt: mtimeMs };
+  },
   watch(path, onEvent, onLost) {
     const watcher = fs.watch(path, { persistent: false }, (_event, name) => onEvent(name ?? undefined));
     watcher.on("error", () => {

@@ -7,7 +7,6 @@ import {
   LeaseIncompatibleError,
   type LeaseRecord,
   type Loaded,
-  type Moment,
   momentOf,
   type Scanned,
 } from "@leasehold/session-lease";
@@ -30,8 +29,6 @@ export class FlockStore implements CasStore<Version> {
   readonly #writer: RecordWriter;
   readonly #watch: StemWatch;
   readonly #orphans: OrphanSweep;
-  /** Stem to the void record that a load found in it, and when. */
-  readonly #voids = new Map<string, Readonly<{ number: number; seenAt: number }>>();
 
   constructor(parts: Omit<RecordWriterParts, "records">) {
     const { files, clock, root, forgetAfter } = parts;
@@ -48,12 +45,8 @@ export class FlockStore implements CasStore<Version> {
     const stem = path.join(root.path, name);
     const look = momentOf(this.#parts.clock);
     const found = await this.#records.look(stem);
-    this.#voids.delete(name);
     if (found.kind === "nothing") return undefined;
-    if (isVoid(found)) {
-      this.#voids.set(name, { number: found.number, seenAt: Math.floor(this.#parts.clock.wall()) });
-      return undefined;
-    }
+    if (isVoid(found)) return { version: { number: found.number, look } };
     if (found.kind === "foreign") {
       const broken = new LeaseCorruptError(`${path.join(stem, found.names[0] ?? "")} is not a record of a lease`);
       return { broken, version: { number: 0, look, foreign: found.names } };
@@ -74,18 +67,13 @@ export class FlockStore implements CasStore<Version> {
   ): Promise<Written | boolean> {
     const open = this.#parts.root.open();
     const root = open instanceof Promise ? await open : open;
-    const name = stemOf(sessionId);
-    const stem = path.join(root.path, name);
+    const stem = path.join(root.path, stemOf(sessionId));
     this.#orphans.poke(root);
     if (version === undefined) {
-      if (next === undefined) return false;
-      const after = this.#voidBefore(name, next);
-      if (after === undefined) return this.#writer.create(root, stem, sessionId, next);
-      return this.#writer.advance(root, stem, sessionId, after, next);
+      return next === undefined ? false : this.#writer.create(root, stem, sessionId, next);
     }
     if (next !== undefined) return this.#writer.advance(root, stem, sessionId, version, next);
-    if (version.token === undefined) return this.#writer.repair(root, stem, version);
-    return this.#writer.forget(stem, version.number);
+    return this.#writer.delete(root, stem, version);
   }
 
   async *scan(): AsyncIterable<Scanned> {
@@ -114,14 +102,6 @@ export class FlockStore implements CasStore<Version> {
   async close(): Promise<void> {
     this.#watch.close();
     await this.#orphans.settled();
-  }
-
-  /** Where the number goes on, if `next` was decided upon after a void record was seen. */
-  #voidBefore(name: string, next: LeaseRecord): Version | undefined {
-    const seen = this.#voids.get(name);
-    if (seen === undefined || next.acquiredAt < seen.seenAt) return undefined;
-    const look: Moment = { wall: next.acquiredAt, monotonic: this.#parts.clock.monotonic() };
-    return { number: seen.number, look };
   }
 
   /** One stem's record; none if there is nothing, or nothing that can be read: an operator meets that by its id. */

@@ -29,8 +29,8 @@ export interface LeaseFiles {
   rmdir(path: string): Promise<void>;
   /** Brings the names in a directory to the disk. */
   syncDirectory(path: string): Promise<void>;
-  /** Epoch ms of the last change of what the path names, in whole or rounded as the file system likes. */
-  modifiedAt(path: string): Promise<number>;
+  /** Bytes, and epoch ms of the last change, rounded as the file system likes. Follows no symbolic link. */
+  stat(path: string): Promise<Readonly<{ size: number; modifiedAt: number }>>;
   /**
    * Calls back soon after a name in the directory came or went, or the directory itself did (`name` undefined where that
    * cannot be told), and `onLost` once if it can watch no longer. Throws at once where it cannot watch at all.

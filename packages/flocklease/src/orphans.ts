@@ -48,7 +48,7 @@ export class OrphanSweep {
   }
 
   async #removeIfOld(orphan: string, before: number): Promise<void> {
-    if ((await this.#files.modifiedAt(orphan)) >= before) return;
+    if ((await this.#files.stat(orphan)).modifiedAt >= before) return;
     if (await quietly(this.#files.unlink(orphan))) return;
     for (const name of await this.#files.list(orphan)) await this.#files.unlink(path.join(orphan, name));
     await this.#files.rmdir(orphan);

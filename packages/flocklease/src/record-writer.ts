@@ -1,5 +1,5 @@
 /**
- * The four ways in which a stem changes: a first record, the next record, forgetting, repair. The argument for why they
+ * The ways in which a stem changes: a first record, the next record, deletion. The argument for why they
  * make a compare-and-set together stands in `flocklease.ts`.
  */
 
@@ -13,13 +13,13 @@ import {
   type Moment,
   momentOf,
 } from "@leasehold/session-lease";
-import { fileError, isErrno, linkError, quietly } from "./file-errors.js";
+import { errnoOf, fileError, isErrno, linkError, quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
 import type { LeaseRoot, OpenRoot } from "./lease-root.js";
 import type { NumberedRecords } from "./numbered-records.js";
 import type { TransitionLock } from "./transition-lock.js";
 
-/** Stands where a record was that nobody could read. It means that there is nothing, and keeps the numbers growing. */
+/** A record that says that there is nothing, and keeps the numbers growing. */
 export const VOID_TEXT = '{"leasehold":"1.0","void":true}\n';
 
 /** What a compare-and-set compares. */
@@ -30,6 +30,8 @@ export type Version = Readonly<{
   token?: bigint;
   /** An instant at which this was known to be the highest number. */
   look: Moment;
+  /** Bytes, if this process wrote it and has not looked at it since. */
+  size?: number;
   /** Names in the stem that are not ours, when there is nothing else. */
   foreign?: readonly string[];
 }>;
@@ -62,6 +64,7 @@ export class RecordWriter {
     // The clock was read for `acquiredAt` after the look; from then on the token may grow old.
     const look = { wall: next.acquiredAt, monotonic: clock.monotonic() };
     const number = Math.max(1, Math.floor(clock.wall()));
+    const text = `${encodeRecord(sessionId, next)}\n`;
     const built = this.#parts.root.temporary(root);
     const file = path.join(built, String(number));
     let moved = false;
@@ -70,7 +73,7 @@ export class RecordWriter {
       if (turn.waited && (await this.#numbers(stem)).length > 0) return false;
       const complete = await this.#building(built, async () => {
         await files.mkdir(built);
-        await files.write(file, `${encodeRecord(sessionId, next)}\n`, true);
+        await files.write(file, text, true);
         await files.syncDirectory(built);
       });
       if (!complete) return false;
@@ -88,7 +91,7 @@ export class RecordWriter {
         throw tooLate();
       }
       await this.#confirmed(files.syncDirectory(root.path), root.path);
-      return { version: { number, token: next.token, look: renamed } };
+      return { version: { number, token: next.token, look: renamed, size: Buffer.byteLength(text) } };
     } finally {
       await Promise.all([moved || this.#discard(built, file), turn.end()]);
     }
@@ -108,21 +111,17 @@ export class RecordWriter {
     return this.#link(root, stem, version, `${encodeRecord(sessionId, next)}\n`, durable, next.token, turn);
   }
 
-  /** Puts nothing in the place of a record that cannot be read. */
-  async repair(root: OpenRoot, stem: string, version: Version): Promise<boolean> {
-    const { files, lock, records } = this.#parts;
-    if (version.foreign === undefined) {
-      const turn = lock.take(root.locks, path.basename(stem));
-      return (await this.#link(root, stem, version, VOID_TEXT, true, undefined, turn)) !== false;
-    }
-    for (const name of version.foreign) {
-      const file = path.join(stem, name);
-      await files.unlink(file).catch((error: unknown) => {
-        if (!isErrno(error, "ENOENT")) throw fileError(error, file);
-      });
-    }
-    await records.removeStem(stem);
-    return true;
+  /**
+   * Leaves nothing where `version` was. The stem goes too if the clock is past its number by `forgetAfter`; before that,
+   * and for a record that cannot be read, a void one takes its place, so that the numbers go on.
+   */
+  async delete(root: OpenRoot, stem: string, version: Version): Promise<boolean> {
+    const { lock, clock, forgetAfter } = this.#parts;
+    if (version.foreign !== undefined) return this.#deleteForeign(stem, version.foreign);
+    const isPast = clock.wall() >= version.number + forgetAfter;
+    if (version.token !== undefined && isPast) return this.forget(stem, version.number);
+    const turn = lock.take(root.locks, path.basename(stem));
+    return (await this.#link(root, stem, version, VOID_TEXT, true, undefined, turn)) !== false;
   }
 
   /**
@@ -139,10 +138,22 @@ export class RecordWriter {
     return true;
   }
 
+  async #deleteForeign(stem: string, names: readonly string[]): Promise<true> {
+    const { files, records } = this.#parts;
+    for (const name of names) {
+      const file = path.join(stem, name);
+      await files.unlink(file).catch((error: unknown) => {
+        if (!isErrno(error, "ENOENT")) throw fileError(error, file);
+      });
+    }
+    await records.removeStem(stem);
+    return true;
+  }
+
   async #link(
     root: OpenRoot,
     stem: string,
-    { number, look }: Version,
+    { number, look, size }: Version,
     text: string,
     durable: boolean,
     token: bigint | undefined,
@@ -152,11 +163,14 @@ export class RecordWriter {
     const temporary = this.#parts.root.temporary(root);
     const file = path.join(stem, String(number + 1));
     let tidied: Promise<unknown> | undefined;
+    // What is written from memory has not seen the record: one that was emptied or cut off must be found to be corrupt.
+    const intact = size === undefined ? true : this.#hasSize(path.join(stem, String(number)), size);
     try {
       // A write that is not synced is so cheap that it need not wait for the lock.
       if (durable) await taking;
       const written = await this.#building(temporary, () => files.write(temporary, text, durable));
       if (!written) return false;
+      if (!(await intact)) return false;
       if ((await taking).waited && (await this.#numbers(stem)).at(-1) !== number) return false;
       if (this.#isLate(look)) return false;
       try {
@@ -184,7 +198,8 @@ export class RecordWriter {
       if (late) throw tooLate();
       if (durable) await this.#confirmed(files.syncDirectory(stem), stem);
       tidied = records.remove(stem, numbers.slice(0, -1));
-      return { version: { number: number + 1, look: confirming, ...(token !== undefined && { token }) } };
+      const version = { number: number + 1, look: confirming, size: Buffer.byteLength(text) };
+      return { version: token === undefined ? version : { ...version, token } };
     } finally {
       await Promise.all([quietly(files.unlink(temporary)), tidied, taking.then((turn) => turn.end())]);
     }
@@ -204,6 +219,15 @@ export class RecordWriter {
   #rootIsGone(): false {
     this.#parts.root.reopen();
     return false;
+  }
+
+  async #hasSize(file: string, size: number): Promise<boolean> {
+    try {
+      return (await this.#parts.files.stat(file)).size === size;
+    } catch (error) {
+      if (errnoOf(error) === undefined) throw error;
+      return false;
+    }
   }
 
   async #numbers(stem: string): Promise<number[]> {

@@ -3,7 +3,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { FakeClock, type Opened, type Oracle } from "@leasehold/conformance";
-import type { FullSessionLease } from "@leasehold/session-lease";
+import { type Clock, type FullSessionLease, hostClock } from "@leasehold/session-lease";
 import { FlockStore } from "../src/flock-store.js";
 import { flocklease, type LeaseFiles, stemOf, type TransitionLock } from "../src/index.js";
 import { LeaseRoot } from "../src/lease-root.js";
@@ -12,6 +12,8 @@ import { unsyncedFiles } from "./unsynced-files.js";
 
 /** Turns of the event loop without any I/O under way after which nothing more is coming. */
 const QUIET_TURNS = 10;
+/** Ms: of a loop that has lost several rounds. */
+const LONGEST_PAUSE = 50;
 
 export class ExaminedDirectory {
   readonly #dir: string;
@@ -29,7 +31,7 @@ export class ExaminedDirectory {
     this.#forgetAfter = forgetAfter;
     this.#clock = new FakeClock({ settle: () => this.#quiet() });
     this.#files = this.#examined();
-    const lock = new ProperLock(this.#clock);
+    const lock = new ProperLock(hostClock);
     this.#lock = {
       take: (directory, name) =>
         this.#counted(async () => {
@@ -42,7 +44,7 @@ export class ExaminedDirectory {
   open(): FullSessionLease {
     return flocklease({
       dir: this.#dir,
-      clock: this.#clock,
+      clock: this.#pausing(),
       files: this.#files,
       lock: this.#lock,
       forgetAfter: this.#forgetAfter,
@@ -68,6 +70,23 @@ export class ExaminedDirectory {
       stall: () => this.#stall(),
       oracle: this.#oracle(),
       store: new FlockStore({ ...parts, root: new LeaseRoot(this.#files, this.#dir) }),
+    };
+  }
+
+  /** A loop that lost pauses while the disk goes on, which it does in real time; everything longer waits for the fake clock. */
+  #pausing(): Clock {
+    const clock = this.#clock;
+    return {
+      wall: () => clock.wall(),
+      monotonic: () => clock.monotonic(),
+      schedule: (callback, delay) => {
+        if (delay > LONGEST_PAUSE) return clock.schedule(callback, delay);
+        this.#underWay += 1;
+        return hostClock.schedule(() => {
+          this.#underWay -= 1;
+          callback();
+        }, delay);
+      },
     };
   }
 
@@ -103,7 +122,8 @@ export class ExaminedDirectory {
       size: () => {
         if (!existsSync(dir)) return 0;
         const stems = readdirSync(dir).filter((name) => !name.startsWith(".") && name !== "domain");
-        const built = [".tmp", ".locks"].flatMap((name) => readdirSync(path.join(dir, name)));
+        const places = [".tmp", ".locks"].map((name) => path.join(dir, name)).filter((place) => existsSync(place));
+        const built = places.flatMap((place) => readdirSync(place));
         return stems.length + built.length;
       },
     };

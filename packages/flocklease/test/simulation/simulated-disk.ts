@@ -81,7 +81,12 @@ export class SimulatedDisk {
           this.#remove(path);
         }),
       syncDirectory: () => Promise.resolve(),
-      modifiedAt: () => Promise.resolve(Number.POSITIVE_INFINITY),
+      stat: (path) =>
+        step("stat", path, () => {
+          const node = this.#node(path);
+          if (node === undefined) throw errno("ENOENT");
+          return { size: "text" in node ? Buffer.byteLength(node.text) : 0, modifiedAt: Number.POSITIVE_INFINITY };
+        }),
       watch: () => {
         throw errno("ENOSPC");
       },
