@@ -7,7 +7,8 @@ export type Loaded<V> =
   | Readonly<{ record: LeaseRecord; version: V; broken?: undefined; now?: number }>
   /** There is something, but it is not a record that this version can read. */
   | Readonly<{ record?: undefined; broken: LeaseCorruptError | LeaseIncompatibleError; version: V; now?: number }>
-  | Readonly<{ record?: undefined; broken?: undefined; version?: undefined; now?: number }>
+  /** Nothing. A store that leaves something behind after a deletion may give that a version. */
+  | Readonly<{ record?: undefined; broken?: undefined; version?: V; now?: number }>
   | undefined;
 
 /**

@@ -1,0 +1,56 @@
+/**
+ * Clearing away what killed processes left: things under construction and lock directories. Everything here is older
+ * than any write that could still succeed, and whoever lost the race against the broom only has to write again.
+ */
+
+import path from "node:path";
+import type { Clock } from "@leasehold/session-lease";
+import { quietly } from "./file-errors.js";
+import type { LeaseFiles } from "./lease-files.js";
+import type { OpenRoot } from "./lease-root.js";
+
+export class OrphanSweep {
+  readonly #files: LeaseFiles;
+  readonly #clock: Clock;
+  /** Ms; also the time between two sweeps. */
+  readonly #age: number;
+  #nextAt = Number.NEGATIVE_INFINITY;
+  #sweeping: Promise<unknown> | undefined;
+
+  constructor(files: LeaseFiles, clock: Clock, age: number) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#age = age;
+  }
+
+  /** Begins a sweep in the background if one is due: at the first call, and then at most once per `age`. */
+  poke(root: OpenRoot): void {
+    const now = this.#clock.wall();
+    if (now < this.#nextAt || this.#sweeping !== undefined) return;
+    this.#nextAt = now + this.#age;
+    this.#sweeping = quietly(this.#sweep(root, now - this.#age)).then(() => {
+      this.#sweeping = undefined;
+    });
+  }
+
+  /** Resolves when no sweep runs. */
+  async settled(): Promise<void> {
+    await this.#sweeping;
+  }
+
+  async #sweep(root: OpenRoot, before: number): Promise<void> {
+    for (const directory of [path.join(root.path, ".tmp"), root.locks]) {
+      for (const name of await this.#files.list(directory)) {
+        const orphan = path.join(directory, name);
+        await quietly(this.#removeIfOld(orphan, before));
+      }
+    }
+  }
+
+  async #removeIfOld(orphan: string, before: number): Promise<void> {
+    if ((await this.#files.stat(orphan)).modifiedAt >= before) return;
+    if (await quietly(this.#files.unlink(orphan))) return;
+    for (const name of await this.#files.list(orphan)) await this.#files.unlink(path.join(orphan, name));
+    await this.#files.rmdir(orphan);
+  }
+}

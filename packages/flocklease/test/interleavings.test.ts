@@ -1,0 +1,139 @@
+/**
+ * The real code over a simulated directory, in every interleaving of a few processes that a bounded number of stops can
+ * bring about. Contract 4.3, 4.4.
+ */
+
+import { expect, test } from "vitest";
+import { type Exploration, exploreAll, type RunReport, type Schedule, Violation } from "./simulation/schedule.js";
+import type { Flaw } from "./simulation/simulated-disk.js";
+import { FORGET_AFTER, SimulatedHost, type SimulatedProcess, TTL } from "./simulation/simulated-host.js";
+
+type Programs = Readonly<Record<string, () => Promise<unknown>>>;
+type Scenario = (host: SimulatedHost, process: (name: string) => Promise<SimulatedProcess>) => Promise<Programs>;
+
+function explore(bounds: Exploration, scenario: Scenario, flaw?: Flaw): Promise<RunReport> {
+  return exploreAll(bounds, async (schedule: Schedule) => {
+    const host = new SimulatedHost(schedule, flaw);
+    const programs = await scenario(host, (name) => host.process(name));
+    const running = Object.entries(programs).map(([name, run]) => [name, async () => void (await run())] as const);
+    await schedule.explore(Object.fromEntries(running), host.check);
+    await host.checkEnd();
+  });
+}
+
+const threeAcquire: Scenario = async (_, process) => {
+  const [a, b, c] = [await process("a"), await process("b"), await process("c")];
+  return { a: () => a.acquire(), b: () => b.acquire(), c: () => c.acquire() };
+};
+
+const twoTakeOver: Scenario = async (host, process) => {
+  const [old, a, b] = [await process("old"), await process("a"), await process("b")];
+  await old.acquire();
+  host.now += TTL;
+  return { a: () => a.acquire(), b: () => b.acquire() };
+};
+
+const SCENARIOS: Readonly<Record<string, readonly [Exploration, Scenario]>> = {
+  "three acquire a new session": [{ preemptions: 2, mostRuns: 20_000 }, threeAcquire],
+  "two take over an expired session": [{ preemptions: 3, mostRuns: 20_000 }, twoTakeOver],
+  "two take over, one is killed": [{ preemptions: 2, killable: ["a", "b"], mostRuns: 20_000 }, twoTakeOver],
+  "a holder renews while its lease runs out and another takes over": [
+    { preemptions: 2, mostRuns: 20_000 },
+    async (host, process) => {
+      const [a, b] = [await process("a"), await process("b")];
+      await a.acquire();
+      return { a: () => a.renew(), time: () => host.pass(TTL), b: () => b.acquire() };
+    },
+  ],
+  "an expired holder reclaims, another takes over and lets go": [
+    { preemptions: 2, mostRuns: 20_000 },
+    async (host, process) => {
+      const [a, b] = [await process("a"), await process("b")];
+      await a.acquire();
+      host.now += TTL;
+      return {
+        a: () => a.renew({ reclaimExpired: true }),
+        b: async () => {
+          await b.acquire();
+          await b.release();
+        },
+      };
+    },
+  ],
+  "a holder releases, acquires again and renews against two others": [
+    { preemptions: 2, mostRuns: 20_000 },
+    async (_, process) => {
+      const [a, b, c] = [await process("a"), await process("b"), await process("c")];
+      await a.acquire();
+      return { a: () => a.release(), b: () => b.acquire(), c: () => c.acquire() };
+    },
+  ],
+  "a forgotten session is acquired by two": [
+    { preemptions: 2, mostRuns: 20_000 },
+    async (host, process) => {
+      const [old, f, a, b] = [await process("old"), await process("f"), await process("a"), await process("b")];
+      await old.acquire();
+      host.now += TTL + 2 * FORGET_AFTER;
+      return { f: () => f.forget(), a: () => a.acquire(), b: () => b.acquire() };
+    },
+  ],
+  "a writer is held up while its session is forgotten, acquired and forgotten again": [
+    { preemptions: 2, mostRuns: 20_000 },
+    async (host, process) => {
+      const [old, f, a, b] = [await process("old"), await process("f"), await process("a"), await process("b")];
+      await old.acquire();
+      await old.release();
+      host.now += TTL + 2 * FORGET_AFTER;
+      return {
+        a: () => a.acquire(),
+        b: async () => {
+          await f.forget();
+          await b.acquire();
+          await b.release();
+          await host.pass(TTL + 2 * FORGET_AFTER);
+          await f.forget();
+        },
+      };
+    },
+  ],
+  "a record is deleted by hand under a holder that renews": [
+    { preemptions: 2, mostRuns: 20_000 },
+    async (host, process) => {
+      const [a, hand, b] = [await process("a"), await process("hand"), await process("b")];
+      await a.acquire();
+      host.now += 10;
+      return { a: () => a.renew(), hand: () => hand.wipe(), b: () => b.acquire() };
+    },
+  ],
+  "a corrupt record is repaired by force while two acquire": [
+    { preemptions: 2, mostRuns: 20_000 },
+    async (host, process) => {
+      const [old, f, a, b] = [await process("old"), await process("f"), await process("a"), await process("b")];
+      await old.acquire();
+      for (const name of host.disk.names(host.stem)) host.disk.put(`${host.stem}/${name}`, "");
+      host.now += 10;
+      host.wiped = true;
+      return { f: () => f.force(), a: () => a.acquire(), b: () => b.acquire() };
+    },
+  ],
+};
+
+for (const [name, [bounds, scenario]] of Object.entries(SCENARIOS)) {
+  test(name, async () => {
+    const { runs, complete } = await explore(bounds, scenario);
+    expect(complete).toBe(true);
+    expect(runs).toBeGreaterThan(100);
+  }, 120_000);
+}
+
+const FLAWS: Readonly<Record<Flaw, Scenario>> = {
+  "link overwrites": twoTakeOver,
+  "rename onto a full directory": threeAcquire,
+  "listing misses what is there": threeAcquire,
+};
+
+for (const [flaw, scenario] of Object.entries(FLAWS) as [Flaw, Scenario][]) {
+  test(`the exploration notices a disk with this flaw: ${flaw}`, async () => {
+    await expect(explore({ preemptions: 2, mostRuns: 20_000 }, scenario, flaw)).rejects.toBeInstanceOf(Violation);
+  }, 120_000);
+}

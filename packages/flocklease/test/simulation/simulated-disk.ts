@@ -1,0 +1,179 @@
+/**
+ * A file system in memory, whose every step waits for the schedule, and whose listings are as bad as POSIX allows: a name
+ * that is there from beginning to end is listed, one that never was is not, and of the others any may be.
+ */
+
+import type { LeaseFiles } from "../../src/index.js";
+import type { Schedule } from "./schedule.js";
+
+type Node = { text: string } | { entries: Map<string, Node> };
+type Directory = Extract<Node, { entries: unknown }>;
+type Listing = { readonly directory: Directory; readonly always: Set<string>; readonly ever: Set<string> };
+
+/** Ways to break it, each of which an exploration must notice. */
+export type Flaw = "link overwrites" | "rename onto a full directory" | "listing misses what is there";
+
+function errno(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+export class SimulatedDisk {
+  readonly #schedule: Schedule;
+  readonly #flaw: Flaw | undefined;
+  readonly #top: Directory = { entries: new Map() };
+  readonly #listings = new Set<Listing>();
+
+  constructor(schedule: Schedule, flaw?: Flaw) {
+    this.#schedule = schedule;
+    this.#flaw = flaw;
+  }
+
+  /** The disk as one process sees it. */
+  seenBy(process: string): LeaseFiles {
+    const step = <T>(label: string, path: string, effect: () => T): Promise<T> =>
+      this.#schedule.step(process, `${label} ${path.split("/").slice(2).join("/")}`, effect);
+    return {
+      makeRoot: (path) =>
+        step("make", path, () => {
+          this.#makeAll(path);
+          return path;
+        }),
+      networkFileSystem: () => Promise.resolve(undefined),
+      list: (path) => this.#list(step, path),
+      read: (path) =>
+        step("read", path, () => {
+          const node = this.#node(path);
+          if (node === undefined) throw errno("ENOENT");
+          if ("entries" in node) throw errno("EISDIR");
+          return node.text;
+        }),
+      write: (path, text) => step("write", path, () => this.#add(path, { text })),
+      link: (existing, path) =>
+        step("link", path, () => {
+          const node = this.#node(existing);
+          if (node === undefined) throw errno("ENOENT");
+          if (this.#flaw === "link overwrites" && this.#node(path) !== undefined) this.#remove(path);
+          this.#add(path, node);
+        }),
+      unlink: (path) =>
+        step("unlink", path, () => {
+          const node = this.#node(path);
+          if (node !== undefined && "entries" in node) throw errno("EISDIR");
+          this.#remove(path);
+        }),
+      mkdir: (path) => step("mkdir", path, () => this.#add(path, { entries: new Map() })),
+      renameDirectory: (from, to) =>
+        step("rename onto", to, () => {
+          const node = this.#node(from);
+          if (node === undefined) throw errno("ENOENT");
+          const present = this.#node(to);
+          if (present !== undefined && !("entries" in present)) throw errno("ENOTDIR");
+          if (present !== undefined && present.entries.size > 0 && this.#flaw !== "rename onto a full directory") {
+            throw errno("ENOTEMPTY");
+          }
+          if (present !== undefined) this.#remove(to);
+          this.#remove(from);
+          this.#add(to, node);
+        }),
+      rmdir: (path) =>
+        step("rmdir", path, () => {
+          if (this.#directory(path).entries.size > 0) throw errno("ENOTEMPTY");
+          this.#remove(path);
+        }),
+      syncDirectory: () => Promise.resolve(),
+      stat: (path) =>
+        step("stat", path, () => {
+          const node = this.#node(path);
+          if (node === undefined) throw errno("ENOENT");
+          return { size: "text" in node ? Buffer.byteLength(node.text) : 0, modifiedAt: Number.POSITIVE_INFINITY };
+        }),
+      watch: () => {
+        throw errno("ENOSPC");
+      },
+    };
+  }
+
+  /** The names in a directory as they truly are, now; none if there is no such directory. */
+  names(path: string): string[] {
+    const node = this.#node(path);
+    return node !== undefined && "entries" in node ? [...node.entries.keys()] : [];
+  }
+
+  text(path: string): string | undefined {
+    const node = this.#node(path);
+    return node !== undefined && "text" in node ? node.text : undefined;
+  }
+
+  /** Puts a file there, whatever was there before. */
+  put(path: string, text: string): void {
+    if (this.#node(path) !== undefined) this.#remove(path);
+    this.#add(path, { text });
+  }
+
+  async #list(step: <T>(label: string, path: string, effect: () => T) => Promise<T>, path: string): Promise<string[]> {
+    const listing = await step("list", path, () => {
+      const directory = this.#directory(path);
+      const begun = { directory, always: new Set(directory.entries.keys()), ever: new Set(directory.entries.keys()) };
+      this.#listings.add(begun);
+      return begun;
+    });
+    return step("end of list", path, () => {
+      this.#listings.delete(listing);
+      const { always, ever } = listing;
+      const doubtful = [...ever].filter((name) => !always.has(name));
+      if (this.#flaw === "listing misses what is there") doubtful.push(...always);
+      const chosen = this.#schedule.answer(2 ** doubtful.length);
+      const shown = doubtful.filter((_, at) => (chosen & (1 << at)) === 0);
+      return this.#flaw === "listing misses what is there" ? shown : [...always, ...shown];
+    });
+  }
+
+  #makeAll(path: string): void {
+    let directory = this.#top;
+    for (const name of path.split("/").filter((part) => part !== "")) {
+      let next = directory.entries.get(name);
+      if (next === undefined) {
+        next = { entries: new Map() };
+        directory.entries.set(name, next);
+      }
+      if (!("entries" in next)) throw errno("ENOTDIR");
+      directory = next;
+    }
+  }
+
+  #node(path: string): Node | undefined {
+    let node: Node = this.#top;
+    for (const name of path.split("/").filter((part) => part !== "")) {
+      if (!("entries" in node)) throw errno("ENOTDIR");
+      const next: Node | undefined = node.entries.get(name);
+      if (next === undefined) return undefined;
+      node = next;
+    }
+    return node;
+  }
+
+  #directory(path: string): Directory {
+    const node = this.#node(path);
+    if (node === undefined) throw errno("ENOENT");
+    if (!("entries" in node)) throw errno("ENOTDIR");
+    return node;
+  }
+
+  #split(path: string): { directory: Directory; name: string } {
+    const at = path.lastIndexOf("/");
+    return { directory: this.#directory(path.slice(0, at)), name: path.slice(at + 1) };
+  }
+
+  #add(path: string, node: Node): void {
+    const { directory, name } = this.#split(path);
+    if (directory.entries.has(name)) throw errno("EEXIST");
+    directory.entries.set(name, node);
+    for (const listing of this.#listings) if (listing.directory === directory) listing.ever.add(name);
+  }
+
+  #remove(path: string): void {
+    const { directory, name } = this.#split(path);
+    if (!directory.entries.delete(name)) throw errno("ENOENT");
+    for (const listing of this.#listings) if (listing.directory === directory) listing.always.delete(name);
+  }
+}

@@ -1,0 +1,42 @@
+/** Contract 4.3: the library's stale takeover lets several in, and still there is one winner. */
+
+import { mkdirSync, rmSync, utimesSync } from "node:fs";
+import path from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { stemOf } from "../src/index.js";
+import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
+import { killAll, Worker } from "./worker.js";
+
+const PROCESSES = 16;
+const ROUNDS = 200;
+
+afterEach(async () => {
+  await killAll();
+  removeDirectories();
+});
+
+test("16 processes, 200 rounds on a planted stale lock: one winner in each, tokens strictly increase", async () => {
+  const dir = temporaryDirectory();
+  const workers = await Promise.all(Array.from({ length: PROCESSES }, () => Worker.start(dir, { ttl: 3_600_000 })));
+  const lock = path.join(dir, ".locks", stemOf("s"));
+  const tokens: bigint[] = [];
+  const codes = new Map<string, number>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    if (round > 0) {
+      rmSync(lock, { recursive: true, force: true });
+      mkdirSync(lock);
+      utimesSync(lock, 0, 0);
+    }
+    const answers = await Promise.all(workers.map((worker, at) => worker.try("acquire", "s", `${round}-${at}`)));
+    const winners = answers.flatMap(({ value }, at) => (value === undefined ? [] : [{ at, lease: value }]));
+    for (const { error } of answers) if (error !== undefined) codes.set(error.code, (codes.get(error.code) ?? 0) + 1);
+    expect(winners, `round ${round}`).toHaveLength(1);
+    for (const { at, lease } of winners) {
+      tokens.push(lease.token);
+      expect(await workers[at]?.ask("release")).toBe("released");
+    }
+  }
+  expect(tokens).toHaveLength(ROUNDS);
+  for (const [at, token] of tokens.entries()) expect(token > (tokens[at - 1] ?? 0n), `round ${at}`).toBe(true);
+  expect(Object.fromEntries(codes)).toEqual({ held: ROUNDS * (PROCESSES - 1) });
+}, 120_000);
