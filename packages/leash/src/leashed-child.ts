@@ -143,8 +143,9 @@ export class ChildOnLeash implements LeashedChild {
     } else {
       if (this.#state !== "stopping") {
         deliverSignal(this.group, "SIGTERM");
-        // A stopped group would sleep through it.
+        // A stopped group would sleep through it. The watcher too, because a suspension may be on its way to it.
         deliverSignal(this.group, "SIGCONT");
+        this.#ports.tell({ type: "resume", id: this.group.id });
       }
       this.#kill?.cancel();
       this.#kill =

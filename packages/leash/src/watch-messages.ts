@@ -10,7 +10,7 @@ import type { WatchReport } from "./watch.js";
 export type HolderMessage =
   | Readonly<{ type: "register"; group: GroupIdentity; until: Moment; suspended: boolean; held: boolean }>
   | Readonly<{ type: "extend"; id: number; until: Moment }>
-  | Readonly<{ type: "suspend" | "forget"; id: number }>;
+  | Readonly<{ type: "suspend" | "resume" | "forget"; id: number }>;
 
 export type Numbered = HolderMessage & Readonly<{ seq: number }>;
 
@@ -54,7 +54,7 @@ export function decodeHolderMessage(line: string): Numbered {
   }
   if (typeof id !== "number") throw new TypeError("no group id");
   if (type === "extend") return { seq, type, id, until: decodeMoment(message.until) };
-  if (type === "suspend" || type === "forget") return { seq, type, id };
+  if (type === "suspend" || type === "resume" || type === "forget") return { seq, type, id };
   throw new TypeError(`unknown message: ${String(type)}`);
 }
 

@@ -4,7 +4,7 @@
  * States of a group
  * - running:   its validity lasts. Entered by `register` and by an extension that is not over. Left when an end of validity passes
  *              (stopped) or the holder is in doubt (suspended).
- * - suspended: stopped at the holder's wish while validity lasts. Left by an extension (running) or when validity ends (stopped).
+ * - suspended: stopped at the holder's wish while validity lasts. Left by an extension or `resume` (running), or when validity ends (stopped).
  * - stopped:   validity has ended; SIGSTOP is sent. Left by an extension that is not over (running), or after `killAfterMs` of
  *              monotonic time counted from the stop (killed).
  * - killed:    SIGKILL is sent. Final: nothing extends it.
@@ -82,6 +82,12 @@ export class Watch {
     if (watched?.state !== "running") return;
     watched.state = "suspended";
     this.#ports.signal(watched.group, "SIGSTOP");
+  }
+
+  /** Undoes a suspension while validity lasts: a group that is asked to end must be able to hear it. */
+  resume(id: number, now: Moment): void {
+    const watched = this.#groups.get(id);
+    if (watched?.state === "suspended") this.extend(id, watched.until, now);
   }
 
   forget(id: number): void {

@@ -54,6 +54,9 @@ function obey(message: Numbered): void {
     case "suspend":
       watch.suspend(message.id);
       break;
+    case "resume":
+      watch.resume(message.id, now());
+      break;
     case "forget":
       watch.forget(message.id);
       break;
