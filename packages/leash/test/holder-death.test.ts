@@ -36,6 +36,12 @@ function start(task: Partial<HolderTask> = {}): HolderProcess {
   return holder;
 }
 
+/** Gives the group an end of validity. Returns when the holder has sent it. */
+async function endIn(ms: number): Promise<void> {
+  holder?.order({ do: "extend", until: inMs(ms) });
+  await holder?.event("done");
+}
+
 const written = () => statSync(log, { throwIfNoEntry: false })?.size ?? 0;
 describe("a holder killed by SIGKILL", () => {
   it("takes its whole group with it, a grandchild that ignores SIGTERM too, and then the watcher goes", async () => {
@@ -79,12 +85,10 @@ describe("a holder killed by SIGKILL", () => {
 });
 
 describe("validity that ends", () => {
-  const leash = { killAfterMs: 1_000 };
-
   it("while the holder is stopped: the group is stopped, and killed if the holder stays away", async () => {
-    const { id } = await start({ until: inMs(2_500), leash }).groupAt("running");
+    const { id } = await start({ leash: { killAfterMs: 3_000 } }).groupAt("running");
+    await endIn(1_000);
     holder?.freeze();
-    await expectRunning(id);
     await expectStopped(id);
     await expectGone(id);
     holder?.thaw();
@@ -92,7 +96,8 @@ describe("validity that ends", () => {
   });
 
   it("while the holder is stopped: continued by the extension of a holder that comes back in time", async () => {
-    const { id } = await start({ until: inMs(2_500), leash: { killAfterMs: 30_000 } }).groupAt("running");
+    const { id } = await start({ leash: { killAfterMs: 30_000 } }).groupAt("running");
+    await endIn(1_000);
     holder?.freeze();
     await expectStopped(id);
     const size = written();
@@ -103,7 +108,8 @@ describe("validity that ends", () => {
   });
 
   it("while the holder's event loop is blocked: stopped and killed", async () => {
-    const { id } = await start({ until: inMs(2_500), leash: { killAfterMs: 200 } }).groupAt("running");
+    const { id } = await start({ leash: { killAfterMs: 3_000 } }).groupAt("running");
+    await endIn(1_000);
     holder?.order({ do: "block", ms: 60_000 });
     await holder?.event("blocking");
     await expectStopped(id);
@@ -111,7 +117,8 @@ describe("validity that ends", () => {
   });
 
   it("5 s after the stop is when the kill comes, by default", async () => {
-    const { id } = await start({ until: inMs(1_500) }).groupAt("running");
+    const { id } = await start().groupAt("running");
+    await endIn(1_000);
     holder?.freeze();
     await expectStopped(id);
     const stopped = inMs(0).monotonic;
@@ -125,7 +132,7 @@ describe("validity that ends", () => {
 describe("a watcher that was stopped itself", () => {
   it("extends nothing by a message that it reads after the new end has passed", async () => {
     const leash = { killAfterMs: 300, answerWithinMs: 60_000 };
-    const { id, watcher } = await start({ until: inMs(2_000), leash }).groupAt("running");
+    const { id, watcher } = await start({ leash }).groupAt("running");
     process.kill(watcher, "SIGSTOP");
     const end = inMs(1_000);
     holder?.order({ do: "extend", until: end });
@@ -138,19 +145,16 @@ describe("a watcher that was stopped itself", () => {
     expect((await holder?.event("ended"))?.by).toBe("validity");
   });
 
-  it("obeys an extension that waited in the pipe, although the old end has passed meanwhile", async () => {
-    const leash = { killAfterMs: 0, answerWithinMs: 60_000 };
-    const old = inMs(2_000);
-    const { id, watcher } = await start({ until: old, leash }).groupAt("running");
-    process.kill(watcher, "SIGSTOP");
-    holder?.order({ do: "extend", until: inMs(120_000) });
-    await holder?.event("done");
-    await passed(old);
-    process.kill(watcher, "SIGCONT");
-    // Acknowledged in order: once this one is done, so is the first.
-    holder?.order({ do: "suspend" });
+  it("obeys an extension that came in time and waited in the pipe, although the kill is due by now", async () => {
+    const leash = { killAfterMs: 3_000, answerWithinMs: 60_000 };
+    const { id, watcher } = await start({ leash }).groupAt("running");
+    await endIn(100);
     await expectStopped(id);
-    holder?.order({ do: "extend", until: inMs(120_000) });
+    process.kill(watcher, "SIGSTOP");
+    const killDue = inMs(leash.killAfterMs);
+    await endIn(120_000);
+    await passed(killDue);
+    process.kill(watcher, "SIGCONT");
     await expectRunning(id);
   });
 });

@@ -300,10 +300,11 @@ describe("suspend and extend", () => {
   });
 
   it("the end of validity stops, an extension continues, silence kills", async () => {
-    await using hasty = new Leash({ killAfterMs: 400 });
-    const child = await hasty.spawn("sleep", ["60"], { validUntil: inMs(300) });
+    await using hasty = new Leash({ killAfterMs: 2_000 });
+    const child = await hasty.spawn("sleep", ["60"], { validUntil: NO_END });
+    child.extend(inMs(50));
     await expect.poll(() => child.state, { timeout: 10_000, interval: 5 }).toBe("stopped");
-    child.extend(inMs(300));
+    child.extend(inMs(2_000));
     await expect.poll(() => child.state, { timeout: 10_000, interval: 5 }).toBe("running");
     expect(await child.exited).toEqual({ code: null, signal: "SIGKILL" });
     await child.ended;

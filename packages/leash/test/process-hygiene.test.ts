@@ -52,7 +52,7 @@ describe("a program that uses the leash", () => {
 
   it("does what the README says", async () => {
     const folder = fileURLToPath(new URL("..", import.meta.url));
-    const [, source] = /```js\n([^]*?)```/.exec(readFileSync(`${folder}/README.md`, "utf8")) ?? [];
+    const [, source] = /```js\n([\s\S]*?)```/.exec(readFileSync(`${folder}/README.md`, "utf8")) ?? [];
     if (source === undefined) throw new Error("no example in the README");
     const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", source], { cwd: folder });
     expect((await run).stdout).toBe("working\n0 absent\n");

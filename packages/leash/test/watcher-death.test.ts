@@ -29,9 +29,11 @@ it("a dead watcher is replaced, the groups are registered again, and then the ho
 });
 
 it("the validity that a dead watcher knew is known to the next", async () => {
-  const holder = new HolderProcess({ command: "sleep", args: ["60"], until: inMs(3_000), leash: { killAfterMs: 100 } });
+  const holder = new HolderProcess({ command: "sleep", args: ["60"], leash: { killAfterMs: 100 } });
   try {
     const { id, watcher } = await holder.groupAt("running");
+    holder.order({ do: "extend", until: inMs(3_000) });
+    await holder.event("done");
     process.kill(watcher, "SIGKILL");
     await holder.event("watcher-lost");
     await expectRunning(id);
