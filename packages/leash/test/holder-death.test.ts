@@ -68,7 +68,7 @@ describe("a holder killed by SIGKILL", () => {
     // This watcher is ready and then acknowledges nothing, so that the holder waits with its group started and shut.
     const deaf = fixture("deaf-watcher.mjs");
     const mark = join(dir, "registering");
-    start({ leash: { watcherFile: deaf, answerWithinMs: 60_000 }, args: ["-c", `: >'${log}'`, mark] });
+    start({ leash: { watcherFile: deaf, answerWithinMs: 60_000 }, args: ["-c", `echo ran >'${log}'`, mark] });
     const id = await shellWaitingFor(mark);
     await holder?.kill();
     await expectGone(id);
