@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -261,10 +261,12 @@ describe("ended", () => {
   it("does not wait for zombies that nobody reaps", async () => {
     // Where process 1 reaps nobody this is how orphans stay. Here a shell leaves the group and its zombie in it, and
     // becomes a sleep that never waits.
-    const child = await sh("sh -c '(exit 0) & exec setsid sleep 60' >/dev/null 2>&1 & echo $!");
+    const child = await sh("exec 3<&0; sh -c '(read _ <&3) & exec setsid sleep 60' >/dev/null 2>&1 & echo $!");
     const keeper = Number(await firstWord(child.stdout));
     try {
       await child.exited;
+      await expect.poll(() => readFileSync(`/proc/${keeper}/comm`, "utf8")).toBe("sleep\n");
+      child.stdin?.end();
       await child.ended;
       // The kernel still has a process in the group; it cannot run.
       expect(() => process.kill(-child.group.id, 0)).not.toThrow();

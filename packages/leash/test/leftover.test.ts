@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { identifyGroup, MARK_VARIABLE } from "../src/group-identity.js";
 import { type GroupIdentity, killLeftover } from "../src/index.js";
@@ -67,13 +68,15 @@ describe("killLeftover", () => {
 
   it("takes a zombie leader with nobody else for absent", async () => {
     // A zombie that is a session leader and that nobody reaps.
-    const parent = spawn("sh", ["-c", "setsid sh -c 'echo $$; read _' & exec sleep 60"], {
+    const parent = spawn("sh", ["-c", "exec 3<&0; setsid sh -c 'echo $$; read _ <&3' & exec sleep 60"], {
       stdio: ["pipe", "pipe", "ignore"],
     });
     try {
       const [line] = (await once(parent.stdout, "data")) as [Buffer];
       const group = identifyGroup(Number(line.toString()), "mark");
       expect(group.leader).toBeDefined();
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8")).toBe("sleep\n");
+      parent.stdin.end();
       await expect.poll(() => statesOf(group.id)).toBe("");
       expect(() => process.kill(group.id, 0)).not.toThrow();
       expect(await killLeftover(group)).toBe("absent");

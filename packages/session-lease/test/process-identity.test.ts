@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -164,12 +164,15 @@ describe.runIf(process.platform === "linux")("processLife on this host", () => {
   });
 
   it("a zombie that nobody reaps is gone", async () => {
-    // The shell execs into a sleep, which never waits for the child that the shell has left it.
-    const parent = spawn("sh", ["-c", "(exit 0) & echo $!; exec sleep 60"]);
+    // The shell execs into a sleep, which never waits for the child that it finds itself with. The child lives until
+    // standard input is closed: a shell might still have reaped it.
+    const parent = spawn("sh", ["-c", "exec 3<&0; (read _ <&3) & echo $!; exec sleep 60"]);
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const identity = readProcessIdentity(Number(line.toString()));
     try {
       if (identity === undefined) throw new Error("no identity");
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, "utf8")).toBe("sleep\n");
+      parent.stdin.end();
       await expect.poll(() => processLife(identity)).toBe("gone");
       expect(readProcessIdentity(identity.pid)).toEqual(identity);
     } finally {
