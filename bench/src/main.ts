@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { flockleaseBench } from "./flocklease.js";
 import { type Bench, holds, type Line } from "./line.js";
 import { memleaseBench } from "./memlease.js";
 
-const BENCHES: readonly Bench[] = [memleaseBench];
+const BENCHES: readonly Bench[] = [memleaseBench, flockleaseBench];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !BENCHES.some((bench) => bench.name === name));
