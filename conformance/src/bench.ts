@@ -8,7 +8,7 @@ import type {
   SessionLease,
 } from "@leasehold/session-lease";
 import { CheckFailure, ensure, equal, failure, refused } from "./expectation.js";
-import { orGiveUp, Patience } from "./patience-clock.js";
+import { Patience } from "./patience-clock.js";
 import { EXAM_TTL, type Opened, type Oracle, REAL_EXAM_TTL, type Subject } from "./subject.js";
 
 /** Ms of real time for something that must come without any more time passing for the authority. */
@@ -148,15 +148,27 @@ export class Bench {
     return waiting;
   }
 
-  /** What the promise settles to, within a fifth of the ttl by the authority's clock and a few seconds of real time. */
+  /**
+   * What the promise settles to, while time passes: a millisecond a turn, up to a fifth of the ttl. Whatever may wait for
+   * the clock inside of a call (for its next try, for a poll) gets on. The second half of the time is spent in step with
+   * real time, for the sake of stores whose answers take some.
+   */
   async soon<T>(promise: Promise<T>, what: string): Promise<T> {
     let settled = false;
     const settle = (): void => {
       settled = true;
     };
     promise.then(settle, settle);
-    for (let step = 0; step < 20 && !settled; step += 1) await this.advance(Math.ceil(this.ttl / 100));
-    return orGiveUp(promise, this.#patience, () => new CheckFailure(`${what}: expected soon, still waiting`));
+    const longest = Math.ceil(this.ttl / 5);
+    const patience = new Patience(this.#patience);
+    for (let passed = 0; !settled; ) {
+      const due = Math.max(longest / 2, longest * patience.spent);
+      if (passed >= due && patience.spent >= 1) throw new CheckFailure(`${what}: expected soon, still waiting`);
+      const ms = passed < due ? 1 : 0;
+      await this.advance(ms);
+      passed += ms;
+    }
+    return promise;
   }
 
   /** Tries again for as long as `attempt` is refused as held, within half the ttl by the authority's clock. */
@@ -176,7 +188,7 @@ export class Bench {
   async until(condition: () => Promise<boolean>, complaint: () => Promise<string>): Promise<void> {
     const patience = new Patience(4 * this.#patience);
     for (let step = 0; !(await condition()); step += 1) {
-      if (step >= 60 && patience.over) throw new CheckFailure(await complaint());
+      if (step >= 60 && patience.spent >= 1) throw new CheckFailure(await complaint());
       await this.advance(1000);
     }
   }

@@ -13,13 +13,16 @@ export function orGiveUp<T>(promise: Promise<T>, ms: number, complain: () => Err
 
 /** So many ms of real time from now on. */
 export class Patience {
-  readonly #end: number;
+  readonly #began: number;
+  readonly #ms: number;
 
   constructor(ms: number) {
-    this.#end = performance.now() + ms;
+    this.#began = performance.now();
+    this.#ms = ms;
   }
 
-  get over(): boolean {
-    return performance.now() >= this.#end;
+  /** From 0 to 1, when all of it is spent. */
+  get spent(): number {
+    return Math.min((performance.now() - this.#began) / this.#ms, 1);
   }
 }

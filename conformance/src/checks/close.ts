@@ -3,17 +3,11 @@ import { type Check, must } from "../check.js";
 import { ensure, equal, failure, refused } from "../expectation.js";
 
 /**
- * Resources that a lease may have opened, by Node's names; Node tells of those that keep the process alive. Timers are left out: the runner of the exam sets its own at any
+ * Resources that a lease may have opened, by Node's names; Node tells of those that keep the process alive. Requests to the
+ * file system are left out, since they end by themselves; timers too, since the runner of the exam sets its own at any
  * moment. Those of the lease are counted by the subject's `timers`.
  */
-const LEASE_RESOURCES = new Set([
-  "FSEventWrap",
-  "FSReqCallback",
-  "TCPSocketWrap",
-  "TLSWrap",
-  "PipeWrap",
-  "ProcessWrap",
-]);
+const LEASE_RESOURCES = new Set(["FSEventWrap", "TCPSocketWrap", "TLSWrap", "PipeWrap", "ProcessWrap"]);
 
 function resources(): string[] {
   return process

@@ -33,8 +33,9 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
       stake: "fencing",
       sentence: "Concurrent acquires by one owner are all granted, all with one token.",
     },
-    async ({ lease }) => {
-      const grants = await Promise.all(Array.from({ length: CONTENDERS }, () => lease.acquire("s", "a")));
+    async (bench) => {
+      const calls = Array.from({ length: CONTENDERS }, () => bench.lease.acquire("s", "a"));
+      const grants = await bench.soon(Promise.all(calls), "concurrent acquires by one owner");
       equal(new Set(grants.map(({ token }) => token)).size, 1, "the number of different tokens");
     },
   ),
@@ -53,7 +54,7 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
           () => bench.lease.renew(late, { reclaimExpired: true }),
           () => bench.lease.acquire("s", `rival ${round}`),
         ];
-        const winner = await oneWinner(round % 2 === 0 ? calls : calls.reverse(), `round ${round}`);
+        const winner = await oneWinner(bench, round % 2 === 0 ? calls : calls.reverse(), `round ${round}`);
         await bench.lease.release(winner);
       }
     },
@@ -83,7 +84,7 @@ async function contend(bench: Bench, leases: readonly SessionLease[]): Promise<v
       const lease = leases[(place + round) % leases.length] ?? bench.lease;
       return lease.acquire("s", `owner ${round}.${place}`);
     });
-    const winner = await oneWinner(calls, `round ${round}`);
+    const winner = await oneWinner(bench, calls, `round ${round}`);
     ensure(winner.token > last, `round ${round}: the token ${winner.token} came after ${last}`);
     last = winner.token;
     await bench.lease.release(winner);
@@ -91,8 +92,8 @@ async function contend(bench: Bench, leases: readonly SessionLease[]): Promise<v
 }
 
 /** Starts every call before it waits for any; the one grant, if all others were held. */
-async function oneWinner(calls: readonly (() => Promise<Lease>)[], what: string): Promise<Lease> {
-  const settled = await Promise.allSettled(calls.map((call) => call()));
+async function oneWinner(bench: Bench, calls: readonly (() => Promise<Lease>)[], what: string): Promise<Lease> {
+  const settled = await bench.soon(Promise.allSettled(calls.map((call) => call())), what);
   const winners: Lease[] = [];
   for (const result of settled) {
     if (result.status === "fulfilled") winners.push(result.value);
