@@ -1,0 +1,82 @@
+/** The lease of one run: what the run and the operator hear while it is kept, and how it is given back. */
+
+import { Keeper } from "@leasehold/keeper";
+import type { Clock, SessionLease } from "@leasehold/session-lease";
+import type { Grant } from "./acquisition.js";
+import { ReleaseRequestedError } from "./errors.js";
+import { codeOf, type Reporter } from "./reporter.js";
+import type { LocalRun } from "./run.js";
+
+export interface HoldSettings {
+  readonly port: SessionLease;
+  readonly clock: Clock;
+  readonly ttl: number;
+  readonly renewEvery: number | undefined;
+  readonly reclaimExpired: boolean;
+  readonly random: () => number;
+  readonly reporter: Reporter;
+}
+
+/** Begins to keep what was granted, in the name of the run. `ms`: how long the acquire took. */
+export function holdLease(run: LocalRun, grant: Grant, ms: number, settings: HoldSettings): Keeper {
+  const { port, clock, reporter } = settings;
+  const { owner, token, previous } = grant.lease;
+  const of = { sessionId: run.sessionId, runId: run.runId, owner, token };
+  reporter.observe((observer) => observer.acquireEnded?.("granted", ms));
+  reporter.log({ event: "lease.acquired", ...of, ms });
+  if (previous !== undefined) {
+    reporter.observe((observer) => observer.tookOver?.(previous.ended));
+    if (previous.ended !== "released") reporter.log({ event: "lease.takeover", ...of, previous });
+  }
+  return new Keeper({
+    lease: port,
+    grant: grant.lease,
+    requestedAt: grant.requestedAt,
+    clock,
+    // A backend that keeps a ttl of its own is renewed at a third of that one, and not told another.
+    ...(port.capabilities.ttl && { ttl: settings.ttl, renewEvery: settings.renewEvery }),
+    reclaimExpired: settings.reclaimExpired,
+    random: settings.random,
+    onRenewed: (_lease, _validUntil, lagMs) => {
+      run.extend();
+      reporter.observe((observer) => observer.renewed?.(lagMs));
+    },
+    onRenewFailed: (error) => {
+      reporter.observe((observer) => observer.renewFailed?.(codeOf(error)));
+    },
+    onDoubt: () => {
+      run.suspend();
+      reporter.observe((observer) => observer.doubted?.());
+      reporter.log({ event: "lease.in_doubt", ...of });
+    },
+    onLost: (error) => {
+      run.loss = error;
+      run.suspend();
+      run.abort(error, clock.monotonic());
+      reporter.observe((observer) => observer.lost?.(error.reason));
+      reporter.log({ event: "lease.lost", ...of, reason: error.reason, error });
+    },
+    onReleaseRequested: (request) => {
+      run.abort(new ReleaseRequestedError(request), clock.monotonic());
+      reporter.observe((observer) => observer.releaseRequested?.());
+      reporter.log({ event: "lease.release_requested", ...of, request });
+    },
+  });
+}
+
+/** Releases the lease unless it is lost. Resolves with the error of a release that could not be delivered. */
+export async function giveBack(run: LocalRun, keeper: Keeper, reporter: Reporter): Promise<unknown> {
+  const { owner, token } = keeper.lease;
+  const of = { sessionId: run.sessionId, runId: run.runId, owner, token };
+  try {
+    const outcome = await keeper.release();
+    if (outcome === "lost") return undefined;
+    reporter.observe((observer) => observer.released?.(outcome));
+    reporter.log({ event: "lease.released", ...of, outcome });
+    return undefined;
+  } catch (error) {
+    reporter.observe((observer) => observer.released?.("failed"));
+    reporter.log({ event: "lease.release_failed", ...of, error });
+    return error;
+  }
+}

@@ -1,0 +1,160 @@
+import { callHook, type Keeper, LeaseLostError } from "@leasehold/keeper";
+import type { Lease, Moment, PreviousHold } from "@leasehold/session-lease";
+
+/** Something that acts for a run, and must stop when the run's validity does: a leashed process group is one. */
+export interface Tether {
+  /** The run may act until this instant on both local clocks; the earlier counts. Called at once, and after each confirmed renewal. */
+  extend(validUntil: Moment): void;
+  /** The run may not act now: in doubt (an extension may follow), lost, or over. */
+  suspend(): void;
+}
+
+/** What the callback of a run gets. */
+export interface Run {
+  readonly sessionId: string;
+  readonly runId: string;
+  /** The lease's owner: a readable prefix and random bits, used for this run only. */
+  readonly owner: string;
+  /** Fencing token: goes with every write. Without a lease the highest that `above` knew, or undefined. */
+  readonly token: bigint | undefined;
+  /** The newest value; undefined without a lease. */
+  readonly lease: Lease | undefined;
+  /** How the hold before this one ended, where the authority knows: after anything but `released` its work may be half done. */
+  readonly previous: PreviousHold | undefined;
+  /**
+   * Aborted when the run must end. The reason says why: `LeaseLostError` (write nothing any more), `RunCancelledError`,
+   * `ReleaseRequestedError`, `DrainError`, or that of the caller's own signal (the lease is still held: write the last event).
+   */
+  readonly signal: AbortSignal;
+  /** The end of validity as confirmed so far, on both local clocks; without a lease, beyond all time. */
+  readonly validUntil: Moment;
+  /** Arithmetic at the call: throws `LeaseInDoubtError` or `LeaseLostError` unless the run may act now. Call it before each act. */
+  assertHeld(): void;
+  /** Ties something to the run's validity. The function returned unties it; the end of the run suspends and unties the rest. */
+  tether(tether: Tether): () => void;
+}
+
+/**
+ * - `starting`: has the session's lock in this process; `above` and the acquire are under way.
+ * - `running`: its callback is under way.
+ * - `ending`: its signal is aborted, its callback has not settled. Lock and lease stay, however long that takes.
+ * - `releasing`: its callback has settled; the lease is on its way back.
+ */
+export type RunState = "starting" | "running" | "ending" | "releasing";
+
+/** The end of validity where there is no lease that could end. An integer, so that it survives JSON. */
+const NEVER: Moment = { wall: Number.MAX_SAFE_INTEGER, monotonic: Number.MAX_SAFE_INTEGER };
+
+/** One run in this process, from its lock to its unlock. See `RunState`. */
+export class LocalRun implements Run {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly startedAt: Moment;
+  /** Resolves when the session's lock in this process is free again. */
+  readonly over: Promise<void>;
+  /** Monotonic ms; undefined until the signal is aborted. */
+  abortedAt: number | undefined;
+  keeper: Keeper | undefined;
+  loss: LeaseLostError | undefined;
+  readonly #aborter = new AbortController();
+  readonly #tethers = new Set<Tether>();
+  #phase: "starting" | "running" | "releasing" = "starting";
+  #owner = "";
+  #token: bigint | undefined;
+  #previous: PreviousHold | undefined;
+  #end: () => void = () => undefined;
+
+  constructor(sessionId: string, runId: string, startedAt: Moment) {
+    this.sessionId = sessionId;
+    this.runId = runId;
+    this.startedAt = startedAt;
+    this.over = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  get state(): RunState {
+    return this.#phase === "running" && this.signal.aborted ? "ending" : this.#phase;
+  }
+
+  get owner(): string {
+    return this.#owner;
+  }
+
+  get token(): bigint | undefined {
+    return this.#token;
+  }
+
+  get lease(): Lease | undefined {
+    return this.keeper?.lease;
+  }
+
+  get previous(): PreviousHold | undefined {
+    return this.#previous;
+  }
+
+  get signal(): AbortSignal {
+    return this.#aborter.signal;
+  }
+
+  get validUntil(): Moment {
+    return this.keeper?.validUntil ?? NEVER;
+  }
+
+  assertHeld(): void {
+    this.keeper?.assertHeld();
+    if (this.#phase === "running") return;
+    throw new LeaseLostError("released", { sessionId: this.sessionId, message: "the run is over" });
+  }
+
+  tether(tether: Tether): () => void {
+    if (this.#phase === "running") this.#tethers.add(tether);
+    if (this.#phase === "running" && (this.keeper === undefined || this.keeper.isValid())) {
+      callHook((end: Moment) => tether.extend(end), this.validUntil);
+    } else {
+      callHook(() => tether.suspend());
+    }
+    return () => void this.#tethers.delete(tether);
+  }
+
+  beginLeased(keeper: Keeper): void {
+    const { owner, token, previous } = keeper.lease;
+    this.keeper = keeper;
+    this.#owner = owner;
+    this.#token = token;
+    this.#previous = previous;
+    this.#phase = "running";
+  }
+
+  beginUnleased(owner: string, highest: bigint | undefined): void {
+    this.#owner = owner;
+    this.#token = highest;
+    this.#phase = "running";
+  }
+
+  extend(): void {
+    for (const tether of this.#tethers) callHook((end: Moment) => tether.extend(end), this.validUntil);
+  }
+
+  suspend(): void {
+    for (const tether of this.#tethers) callHook(() => tether.suspend());
+  }
+
+  /** The first reason stays. */
+  abort(reason: unknown, now: number): void {
+    if (this.signal.aborted) return;
+    this.abortedAt = now;
+    this.#aborter.abort(reason);
+  }
+
+  /** The callback has settled: nothing acts for the run from here on. */
+  settle(): void {
+    this.#phase = "releasing";
+    this.suspend();
+    this.#tethers.clear();
+  }
+
+  end(): void {
+    this.#end();
+  }
+}
