@@ -14,7 +14,7 @@ import { type Request, settle, T0, World } from "./world.js";
 
 const TTL = 30_000;
 const EXHAUSTIVE_LENGTH = 4;
-const RANDOM_WALKS = 1_500;
+const RANDOM_WALKS = 500;
 const RANDOM_LENGTH = 14;
 
 class Play {
@@ -24,6 +24,7 @@ class Play {
   rival: Lease | undefined;
   losses = 0;
   doubts = 0;
+  falseHopes = 0;
   released = false;
   #settledSent: number | undefined;
 
@@ -37,10 +38,13 @@ class Play {
       grant,
       requestedAt: { wall: T0, monotonic: 0 },
       clock: world.clock,
-      random: () => 0.5,
+      random: () => 0,
       reclaimExpired,
       onDoubt: () => {
         this.doubts += 1;
+      },
+      onRenewed: () => {
+        if (!this.keeper.isValid()) this.falseHopes += 1;
       },
       onLost: () => {
         this.losses += 1;
@@ -70,6 +74,10 @@ class Play {
     const info = await world.authority.inspect("session");
     const mine = info !== undefined && info.owner === grant.owner && info.token === grant.token;
     if (valid && !mine) throw new Error("the holder believes, and the authority does not");
+    const { wall, monotonic } = keeper.validUntil;
+    const believed = Math.min(wall - world.clock.wall(), monotonic - world.clock.monotonic());
+    if (valid && mine && believed > info.expiry - T0 - world.clock.truth) throw new Error("believes for too long");
+    if (this.falseHopes > 0) throw new Error("renewed, they say, but not valid");
     if (valid && this.released) throw new Error("valid after it was given up");
     if (this.losses > 1) throw new Error("lost twice");
     if ((keeper.state === "lost") !== (this.losses === 1))
@@ -96,7 +104,7 @@ class Play {
 /** Each returns false when it could do nothing: the sequence is then another, shorter one. */
 const EVENTS: Readonly<Record<string, (play: Play) => boolean | Promise<boolean>>> = {
   tick: async ({ world }) => {
-    await world.clock.advance(TTL / 5);
+    await world.clock.advance(TTL / 10);
     return true;
   },
   ttl: async ({ world }) => {
