@@ -9,9 +9,11 @@ export const VERSION = "0.1.0";
 const RANDOM_DIGITS = 24;
 const MAX_PREFIX_BYTES: number = MAX_OWNER_BYTES - RANDOM_DIGITS - 1;
 
+const HOST: string = hostname();
+
 /** Host and pid, for the reader. What makes an owner unique are its random bits. */
 export function defaultPrefix(): string {
-  return `${hostname().slice(0, 100)}-${process.pid}`;
+  return `${HOST.slice(0, 100)}-${process.pid}`;
 }
 
 /** Throws `LeaseInvalidError` for a prefix that no owner can begin with. */
@@ -33,7 +35,7 @@ export function freshOwner(prefix: string): string {
 export function describeHolder(runId: string, startedAt: number): Metadata {
   const { POD_NAME: pod, NODE_NAME: node } = process.env;
   return {
-    host: hostname(),
+    host: HOST,
     pid: String(process.pid),
     version: VERSION,
     runId,

@@ -57,7 +57,8 @@ export class LocalRun implements Run {
   keeper: Keeper | undefined;
   loss: LeaseLostError | undefined;
   readonly #aborter = new AbortController();
-  readonly #tethers = new Set<Tether>();
+  /** Made with the first: most runs have none. */
+  #tethers: Set<Tether> | undefined;
   #phase: "starting" | "running" | "releasing" = "starting";
   #owner = "";
   #token: bigint | undefined;
@@ -108,13 +109,16 @@ export class LocalRun implements Run {
   }
 
   tether(tether: Tether): () => void {
-    if (this.#phase === "running") this.#tethers.add(tether);
+    if (this.#phase === "running") {
+      this.#tethers ??= new Set();
+      this.#tethers.add(tether);
+    }
     if (this.#phase === "running" && (this.keeper === undefined || this.keeper.isValid())) {
       callHook((end: Moment) => tether.extend(end), this.validUntil);
     } else {
       callHook(() => tether.suspend());
     }
-    return () => void this.#tethers.delete(tether);
+    return () => void this.#tethers?.delete(tether);
   }
 
   beginLeased(keeper: Keeper): void {
@@ -133,11 +137,11 @@ export class LocalRun implements Run {
   }
 
   extend(): void {
-    for (const tether of this.#tethers) callHook((end: Moment) => tether.extend(end), this.validUntil);
+    for (const tether of this.#tethers ?? []) callHook((end: Moment) => tether.extend(end), this.validUntil);
   }
 
   suspend(): void {
-    for (const tether of this.#tethers) callHook(() => tether.suspend());
+    for (const tether of this.#tethers ?? []) callHook(() => tether.suspend());
   }
 
   /** The first reason stays. */
@@ -151,7 +155,7 @@ export class LocalRun implements Run {
   settle(): void {
     this.#phase = "releasing";
     this.suspend();
-    this.#tethers.clear();
+    this.#tethers = undefined;
   }
 
   end(): void {

@@ -97,14 +97,12 @@ export class SessionRuns {
     const run = new LocalRun(sessionId, options.runId ?? randomUUID(), momentOf(this.#clock));
     this.#runs.set(sessionId, run);
     const { signal } = options;
-    const forward = (): void => this.#abort(run, signal?.reason);
-    signal?.addEventListener("abort", forward, { once: true });
-    if (signal?.aborted === true) forward();
+    const unfollow = signal && follow(signal, (reason) => this.#abort(run, reason));
     try {
       await this.#begin(run, options.metadata);
       return await this.#carryOut(run, callback);
     } finally {
-      signal?.removeEventListener("abort", forward);
+      unfollow?.();
       this.#runs.delete(sessionId);
       run.end();
     }
@@ -237,6 +235,14 @@ export class SessionRuns {
     const heldForMs = Math.round(this.#clock.monotonic() - other.startedAt.monotonic);
     return new SessionBusyError({ retryAfterMs: retryHint(this.#random), heldForMs });
   }
+}
+
+/** Passes on an abort, past or to come, until the function returned is called. */
+function follow(signal: AbortSignal, abort: (reason: unknown) => void): () => void {
+  const forward = (): void => abort(signal.reason);
+  if (signal.aborted) forward();
+  signal.addEventListener("abort", forward, { once: true });
+  return () => signal.removeEventListener("abort", forward);
 }
 
 function throwIfAborted({ signal, sessionId }: LocalRun): void {

@@ -2,7 +2,7 @@
 import { MemoryLeaseStore, memlease } from "@leasehold/memlease";
 import { SessionRuns } from "@leasehold/session-runs";
 
-const ttl = 1_000;
+const ttl = 2_000;
 const store = new MemoryLeaseStore();
 const runs = new SessionRuns({ lease: memlease({ store }), ttl });
 const report = { aborted: [], checks: [] };
@@ -23,7 +23,7 @@ await runs
     const rival = process.argv[2] === "rival" ? memlease({ store }).acquire("s", "rival") : undefined;
     check(run);
     await rival;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    while (runs.stats().renewed === 0 && !run.signal.aborted) await new Promise((resolve) => setImmediate(resolve));
     check(run);
     report.sameToken = run.lease.token === run.token;
   })
