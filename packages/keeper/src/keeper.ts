@@ -26,7 +26,7 @@
  * An end of validity is ordinary if the keeper's timer was on time and the clocks agree, both to within the tolerance of
  * `Validity`. The threshold is no matter of safety: it decides between a loss at once and one more question.
  *
- * In the last four states there is no timer and, but for the release itself, no request. A late answer changes nothing
+ * In the last four states there is no timer and no request but those of the release itself. A late answer changes nothing
  * there. In *held* and *in doubt* a late grant counts for what its own moment of sending is worth, and a late refusal counts
  * unless it says `expired`, which a later reclaim may have overtaken.
  */

@@ -9,7 +9,7 @@ export interface Tether {
   suspend(): void;
 }
 
-/** What the callback of a run gets. */
+/** What the callback of a run gets. Its functions may be taken out of it: `({ signal, token, assertHeld }) => ...`. */
 export interface Run {
   readonly sessionId: string;
   readonly runId: string;
@@ -29,9 +29,9 @@ export interface Run {
   /** The end of validity as confirmed so far, on both local clocks; without a lease, beyond all time. */
   readonly validUntil: Moment;
   /** Arithmetic at the call: throws `LeaseInDoubtError` or `LeaseLostError` unless the run may act now. Call it before each act. */
-  assertHeld(): void;
+  readonly assertHeld: () => void;
   /** Ties something to the run's validity. The function returned unties it; the end of the run suspends and unties the rest. */
-  tether(tether: Tether): () => void;
+  readonly tether: (tether: Tether) => () => void;
 }
 
 /**
@@ -102,13 +102,13 @@ export class LocalRun implements Run {
     return this.keeper?.validUntil ?? NEVER;
   }
 
-  assertHeld(): void {
+  readonly assertHeld = (): void => {
     this.keeper?.assertHeld();
     if (this.#phase === "running") return;
     throw new LeaseLostError("released", { sessionId: this.sessionId, message: "the run is over" });
-  }
+  };
 
-  tether(tether: Tether): () => void {
+  readonly tether = (tether: Tether): (() => void) => {
     if (this.#phase === "running") {
       this.#tethers ??= new Set();
       this.#tethers.add(tether);
@@ -119,7 +119,7 @@ export class LocalRun implements Run {
       callHook(() => tether.suspend());
     }
     return () => void this.#tethers?.delete(tether);
-  }
+  };
 
   beginLeased(keeper: Keeper): void {
     const { owner, token, previous } = keeper.lease;

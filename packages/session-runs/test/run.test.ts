@@ -59,6 +59,14 @@ describe("one run", () => {
     await expect(b.run("s", {}, ({ previous }) => previous?.ended)).resolves.toBe("released");
   });
 
+  it("may be taken apart", async () => {
+    const stage = new Stage();
+    await stage.server().run("s", {}, ({ assertHeld, tether }) => {
+      assertHeld();
+      tether({ extend: () => undefined, suspend: () => undefined })();
+    });
+  });
+
   it("has an owner used for no other run, and tells the operator who it is", async () => {
     const stage = new Stage();
     const runs = stage.server({ owner: "web-1", metadata: { "advertise-url": "http://web-1" } });
@@ -168,7 +176,9 @@ describe("the second request", () => {
     await first;
   });
 
-  it("B74: of two in the same tick one runs, in one process and in two, a thousand times", async () => {
+  it("B74: of two in the same tick one runs, in one process and in two, a thousand times", {
+    timeout: 60_000,
+  }, async () => {
     const stage = new Stage();
     const [a, b] = [stage.server(), stage.server()];
     let inside = 0;
