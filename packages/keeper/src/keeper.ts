@@ -26,9 +26,10 @@
  * An end of validity is ordinary if the keeper's timer was on time and the clocks agree, both to within the tolerance of
  * `Validity`. The threshold is no matter of safety: it decides between a loss at once and one more question.
  *
- * In the last four states there is no timer and no request but those of the release itself. A late answer changes nothing
- * there. In *held* and *in doubt* a late grant counts for what its own moment of sending is worth, and a late refusal counts
- * unless it says `expired`, which a later reclaim may have overtaken.
+ * In the last four states there is no timer and no request but those of the release itself, and a late answer changes
+ * nothing, but for that of the renewal which a release waits for. In *held* and *in doubt* a late grant counts for what its
+ * own moment of sending is worth, and a late refusal counts unless it says `expired`, which a later reclaim may have
+ * overtaken.
  */
 
 import {
