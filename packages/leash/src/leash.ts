@@ -138,7 +138,7 @@ export class Leash implements AsyncDisposable {
       clock: this.#clock,
       ends: this.#ends,
       // An answer that fails to come is the link's business; a successor is told all by `registration`.
-      tell: (message) => void this.#standing?.send(message).catch(() => {}),
+      tell: async (message) => this.#standing?.send(message).catch(() => {}),
     });
     this.#children.add(child);
     this.#keepAlive();

@@ -69,8 +69,11 @@ export interface LeashedChild {
 export interface ChildPorts {
   readonly clock: Clock;
   readonly ends: GroupEnds;
-  /** Says something to the watcher that stands, if one stands. A new one is told the state as it then is. */
-  tell(message: HolderMessage): void;
+  /**
+   * Says something to the watcher that stands, if one stands; resolves when it is done, or never will be. A new watcher is
+   * told the state as it then is.
+   */
+  tell(message: HolderMessage): Promise<void>;
 }
 
 export class ChildOnLeash implements LeashedChild {
@@ -97,8 +100,11 @@ export class ChildOnLeash implements LeashedChild {
     this.exited = new Promise((resolve) => {
       child.once("exit", (code, signal) => resolve({ code, signal }));
     });
-    this.ended = this.exited.then(async () => {
+    this.ended = this.exited.then(async ({ signal }) => {
       await ports.ends.whenGone(group);
+      // The exit may be seen before the watcher's word that it was the killer: its answer to this comes after that word.
+      const unsure = signal === "SIGKILL" || this.#state !== "running" || this.#left() <= 0;
+      if (unsure && this.#endedBy === "itself") await ports.tell({ type: "forget", id: group.id });
       this.#state = "ended";
       this.#kill?.cancel();
     });
@@ -121,7 +127,7 @@ export class ChildOnLeash implements LeashedChild {
     if (this.#state === "ended") return;
     this.#until = until;
     if (this.#state === "suspended" && this.#left() > 0) this.#state = "running";
-    this.#ports.tell({ type: "extend", id: this.group.id, until });
+    void this.#ports.tell({ type: "extend", id: this.group.id, until });
   }
 
   suspend(): void {
@@ -129,7 +135,7 @@ export class ChildOnLeash implements LeashedChild {
     this.#state = "suspended";
     // Here and at once. The watcher is told too, because an extension may be on its way to it that was sent before.
     deliverSignal(this.group, "SIGSTOP");
-    this.#ports.tell({ type: "suspend", id: this.group.id });
+    void this.#ports.tell({ type: "suspend", id: this.group.id });
   }
 
   stop(options: StopOptions = {}): Promise<void> {
@@ -145,7 +151,7 @@ export class ChildOnLeash implements LeashedChild {
         deliverSignal(this.group, "SIGTERM");
         // A stopped group would sleep through it. The watcher too, because a suspension may be on its way to it.
         deliverSignal(this.group, "SIGCONT");
-        this.#ports.tell({ type: "resume", id: this.group.id });
+        void this.#ports.tell({ type: "resume", id: this.group.id });
       }
       this.#kill?.cancel();
       this.#kill =
@@ -180,7 +186,7 @@ export class ChildOnLeash implements LeashedChild {
   /** The watcher has done something to the group by itself. */
   note(report: WatchReport): void {
     if (report === "killed") {
-      if (this.#state !== "ended") this.#endedBy = "validity";
+      if (this.#endedBy === "itself" && this.#state !== "ended") this.#endedBy = "validity";
       this.#ports.ends.hurry();
     } else if (this.#state !== "ended" && this.#state !== "stopping") {
       // A suspension since the extension that continued it has the last word.
