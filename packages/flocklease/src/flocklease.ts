@@ -12,12 +12,15 @@
  *    stem after its link and counts its write only if N is still there and nothing is above N+1. Numbers are removed in
  *    ascending order, hence N still there means that N+1 had never been there before. If N is gone without a
  *    successor, because someone deleted it or it was forgotten, the writer takes its link back: a renewal does not
- *    bring back a deleted lease. In every other case it looks again, by the rules of `casLease`.
+ *    bring back a deleted lease. It never takes back a link whose N is still there: that number could be given again to
+ *    somebody else, while a reader builds on the first. Nor does anyone but the writer above a number, once its own
+ *    write counts, remove the numbers below: whoever is above may be about to look for them.
  * 3. *Nothing of a write is visible before all of it.* Records are complete before they are linked, and never change.
  * 4. *First numbers.* A stem is born with its first record in it: built aside, then renamed onto the stem, which rename(2)
  *    does only if that is absent or empty. The first number is the time in ms, and a stem is forgotten only when the clock
  *    is past its number, its token and its expiry by `forgetAfter`. So a number, like a token, never comes twice, and
  *    whatever a late writer links after its stem was forgotten is below the new first number and never counts.
+ *    What is deleted earlier, or cannot be read, leaves a void record that carries the numbers on.
  * 5. *Held up too long.* A token is seeded by a clock that was read before the write. If more than half of `forgetAfter`
  *    went by in between, on either clock, a higher token may have come and been forgotten: the outcome is then unknown,
  *    and not to be resolved by looking.

@@ -129,7 +129,7 @@ for (const [name, [bounds, scenario]] of Object.entries(SCENARIOS)) {
 const FLAWS: Readonly<Record<Flaw, Scenario>> = {
   "link overwrites": twoTakeOver,
   "rename onto a full directory": threeAcquire,
-  "listing misses what is there": threeAcquire,
+  "rmdir of a full directory": twoTakeOver,
 };
 
 for (const [flaw, scenario] of Object.entries(FLAWS) as [Flaw, Scenario][]) {

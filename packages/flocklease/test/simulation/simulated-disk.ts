@@ -11,7 +11,7 @@ type Directory = Extract<Node, { entries: unknown }>;
 type Listing = { readonly directory: Directory; readonly always: Set<string>; readonly ever: Set<string> };
 
 /** Ways to break it, each of which an exploration must notice. */
-export type Flaw = "link overwrites" | "rename onto a full directory" | "listing misses what is there";
+export type Flaw = "link overwrites" | "rename onto a full directory" | "rmdir of a full directory";
 
 function errno(code: string): Error {
   return Object.assign(new Error(code), { code });
@@ -77,7 +77,8 @@ export class SimulatedDisk {
         }),
       rmdir: (path) =>
         step("rmdir", path, () => {
-          if (this.#directory(path).entries.size > 0) throw errno("ENOTEMPTY");
+          const isFull = this.#directory(path).entries.size > 0;
+          if (isFull && this.#flaw !== "rmdir of a full directory") throw errno("ENOTEMPTY");
           this.#remove(path);
         }),
       syncDirectory: () => Promise.resolve(),
@@ -121,10 +122,9 @@ export class SimulatedDisk {
       this.#listings.delete(listing);
       const { always, ever } = listing;
       const doubtful = [...ever].filter((name) => !always.has(name));
-      if (this.#flaw === "listing misses what is there") doubtful.push(...always);
       const chosen = this.#schedule.answer(2 ** doubtful.length);
       const shown = doubtful.filter((_, at) => (chosen & (1 << at)) === 0);
-      return this.#flaw === "listing misses what is there" ? shown : [...always, ...shown];
+      return [...always, ...shown];
     });
   }
 
