@@ -7,7 +7,7 @@ import path from "node:path";
 import type { Clock } from "@leasehold/session-lease";
 import { quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
-import type { OpenRoot } from "./lease-root.js";
+import { isWorkplace, type OpenRoot, WORK } from "./lease-root.js";
 
 export class OrphanSweep {
   readonly #files: LeaseFiles;
@@ -39,11 +39,13 @@ export class OrphanSweep {
   }
 
   async #sweep(root: OpenRoot, before: number): Promise<void> {
-    for (const directory of [path.join(root.path, ".tmp"), root.locks]) {
-      for (const name of await this.#files.list(directory)) {
-        const orphan = path.join(directory, name);
-        await quietly(this.#removeIfOld(orphan, before));
-      }
+    const work = path.join(root.path, WORK);
+    for (const name of await this.#files.list(work)) {
+      const entry = path.join(work, name);
+      if (!isWorkplace(name)) await quietly(this.#removeIfOld(entry, before));
+      else
+        for (const orphan of await this.#files.list(entry))
+          await quietly(this.#removeIfOld(path.join(entry, orphan), before));
     }
   }
 

@@ -65,10 +65,11 @@ export class RecordWriter {
     const look = { wall: next.acquiredAt, monotonic: clock.monotonic() };
     const number = Math.max(1, Math.floor(clock.wall()));
     const text = `${encodeRecord(sessionId, next)}\n`;
-    const built = this.#parts.root.temporary(root);
+    const place = await this.#parts.root.workplace(root, stem);
+    const built = this.#parts.root.temporary(place);
     const file = path.join(built, String(number));
     let moved = false;
-    const turn = await this.#parts.lock.take(root.locks, path.basename(stem));
+    const turn = await this.#takeTurn(place, stem);
     try {
       if (turn.waited && (await this.#numbers(stem)).length > 0) return false;
       const complete = await this.#building(built, async () => {
@@ -107,8 +108,7 @@ export class RecordWriter {
   ): Promise<Written> {
     // A renewal that a power failure undoes cannot matter: its holder did not outlive that either. A token must.
     const durable = version.token !== next.token;
-    const turn = this.#parts.lock.take(root.locks, path.basename(stem));
-    return this.#link(root, stem, version, `${encodeRecord(sessionId, next)}\n`, durable, next.token, turn);
+    return this.#link(root, stem, version, `${encodeRecord(sessionId, next)}\n`, durable, next.token);
   }
 
   /**
@@ -116,12 +116,11 @@ export class RecordWriter {
    * and for a record that cannot be read, a void one takes its place, so that the numbers go on.
    */
   async delete(root: OpenRoot, stem: string, version: Version): Promise<boolean> {
-    const { lock, clock, forgetAfter } = this.#parts;
+    const { clock, forgetAfter } = this.#parts;
     if (version.foreign !== undefined) return this.#deleteForeign(stem, version.foreign);
     const isPast = clock.wall() >= version.number + forgetAfter;
     if (version.token !== undefined && isPast) return this.forget(stem, version.number);
-    const turn = lock.take(root.locks, path.basename(stem));
-    return (await this.#link(root, stem, version, VOID_TEXT, true, undefined, turn)) !== false;
+    return (await this.#link(root, stem, version, VOID_TEXT, true, undefined)) !== false;
   }
 
   /**
@@ -157,10 +156,12 @@ export class RecordWriter {
     text: string,
     durable: boolean,
     token: bigint | undefined,
-    taking: ReturnType<TransitionLock["take"]>,
   ): Promise<Written> {
     const { files, clock, records } = this.#parts;
-    const temporary = this.#parts.root.temporary(root);
+    const made = this.#parts.root.workplace(root, stem);
+    const place = made instanceof Promise ? await made : made;
+    const taking = this.#takeTurn(place, stem);
+    const temporary = this.#parts.root.temporary(place);
     const file = path.join(stem, String(number + 1));
     let tidied: Promise<unknown> | undefined;
     // What is written from memory has not seen the record: one that was emptied or cut off must be found to be corrupt.
@@ -203,6 +204,10 @@ export class RecordWriter {
     } finally {
       await Promise.all([quietly(files.unlink(temporary)), tidied, taking.then((turn) => turn.end())]);
     }
+  }
+
+  #takeTurn(place: string, stem: string): ReturnType<TransitionLock["take"]> {
+    return this.#parts.lock.take(place, `${path.basename(stem)}.lock`);
   }
 
   /** False, and everything is to be made anew, if the place to build in is gone. */

@@ -36,6 +36,8 @@ export interface TransitionLock {
 /** For whoever needs no lock: one process, or a simulator. */
 export const noLock: TransitionLock = { take: () => Promise.resolve({ waited: false, end: () => Promise.resolve() }) };
 
+let library: Promise<typeof import("proper-lockfile", { with: { "resolution-mode": "require" }})> | undefined;
+
 /** Lock path to the end of the last turn that was asked for in this process, whichever lease asked. */
 const queues = new Map<string, Promise<void>>();
 
@@ -76,7 +78,8 @@ export class ProperLock implements TransitionLock {
     lockPath: string,
     deadline: number,
   ): Promise<{ unlock: (() => Promise<void>) | undefined; polled: boolean }> {
-    const { lock } = (await import("proper-lockfile")).default;
+    library ??= import("proper-lockfile").then((module) => module.default);
+    const { lock } = await library;
     // Its own default throws from a timer.
     const onCompromised = (): void => undefined;
     const options = { lockfilePath: lockPath, realpath: false, stale: STALE, retries: 0, onCompromised };

@@ -16,6 +16,7 @@ import { findLeaseError, isLeaseHeld, LeaseInvalidError, lossReason } from "@lea
 import { afterEach, describe, expect, test } from "vitest";
 import { diskFiles, flocklease, type LeaseFiles, stemOf } from "../src/index.js";
 import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
+import { workplaceOf } from "./workplaces.js";
 
 afterEach(removeDirectories);
 
@@ -31,11 +32,7 @@ describe("the directory", () => {
     const lease = flocklease({ dir });
     expect(existsSync(dir)).toBe(false);
     await lease.acquire("s", "o");
-    for (const directory of [
-      path.dirname(dir),
-      dir,
-      ...[".tmp", ".locks", stemOf("s")].map((name) => path.join(dir, name)),
-    ]) {
+    for (const directory of [path.dirname(dir), dir, workplaceOf(dir, "s"), path.join(dir, stemOf("s"))]) {
       expect(statSync(directory).mode & 0o777, directory).toBe(0o700);
     }
     for (const file of [path.join(dir, "domain"), stemFile(dir, "s")]) expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -9,6 +9,7 @@ import { flocklease, type LeaseFiles, stemOf, type TransitionLock } from "../src
 import { LeaseRoot } from "../src/lease-root.js";
 import { ProperLock } from "../src/transition-lock.js";
 import { unsyncedFiles } from "./unsynced-files.js";
+import { workIn } from "./workplaces.js";
 
 /** Turns of the event loop without any I/O under way after which nothing more is coming. */
 const QUIET_TURNS = 10;
@@ -122,9 +123,7 @@ export class ExaminedDirectory {
       size: () => {
         if (!existsSync(dir)) return 0;
         const stems = readdirSync(dir).filter((name) => !name.startsWith(".") && name !== "domain");
-        const places = [".tmp", ".locks"].map((name) => path.join(dir, name)).filter((place) => existsSync(place));
-        const built = places.flatMap((place) => readdirSync(place));
-        return stems.length + built.length;
+        return stems.length + workIn(dir).length;
       },
     };
   }

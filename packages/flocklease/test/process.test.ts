@@ -10,6 +10,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { diskFiles, flocklease, type LeaseFiles, stemOf } from "../src/index.js";
 import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
 import { killAll, Worker } from "./worker.js";
+import { lockOf, workIn } from "./workplaces.js";
 
 afterEach(async () => {
   await killAll();
@@ -27,7 +28,7 @@ test("the library's lock may vanish in the middle of a write, and nothing comes 
   const robbing: LeaseFiles = {
     ...diskFiles,
     link: async (existing, target) => {
-      rmSync(path.join(dir, ".locks"), { recursive: true, force: true });
+      rmSync(lockOf(dir, "s"), { recursive: true, force: true });
       await diskFiles.link(existing, target);
     },
   };
@@ -117,8 +118,7 @@ describe("waiting for a change", () => {
     await lease.close();
     expect(await pending).toBe("closed");
     expect(process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap")).toEqual([]);
-    expect(readdirSync(path.join(dir, ".tmp"))).toEqual([]);
-    expect(readdirSync(path.join(dir, ".locks"))).toEqual([]);
+    expect(workIn(dir)).toEqual([]);
     expect(readdirSync(path.join(dir, stemOf("s")))).toHaveLength(1);
   });
 });

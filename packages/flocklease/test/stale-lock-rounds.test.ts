@@ -1,11 +1,10 @@
 /** Contract 4.3: the library's stale takeover lets several in, and still there is one winner. */
 
 import { mkdirSync, rmSync, utimesSync } from "node:fs";
-import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { stemOf } from "../src/index.js";
 import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
 import { killAll, Worker } from "./worker.js";
+import { lockOf } from "./workplaces.js";
 
 const PROCESSES = 16;
 const ROUNDS = 200;
@@ -18,7 +17,7 @@ afterEach(async () => {
 test("16 processes, 200 rounds on a planted stale lock: one winner in each, tokens strictly increase", async () => {
   const dir = temporaryDirectory();
   const workers = await Promise.all(Array.from({ length: PROCESSES }, () => Worker.start(dir, { ttl: 3_600_000 })));
-  const lock = path.join(dir, ".locks", stemOf("s"));
+  const lock = lockOf(dir, "s");
   const tokens: bigint[] = [];
   const codes = new Map<string, number>();
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { flocklease, stemOf } from "../src/index.js";
 import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
 import { type Answer, killAll, Worker } from "./worker.js";
+import { workIn } from "./workplaces.js";
 
 const TTL = 60_000;
 
@@ -43,7 +44,7 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
 
 /** Every step that changes the disk, in order. */
 const EXPECTED_STEPS: Readonly<Record<string, readonly string[]>> = {
-  "first acquire": ["mkdir", "write", "syncDirectory", "renameDirectory", "syncDirectory"],
+  "first acquire": ["mkdir", "mkdir", "write", "syncDirectory", "renameDirectory", "syncDirectory"],
   takeover: ["write", "link", "syncDirectory", "unlink", "unlink"],
   renewal: ["write", "link", "unlink", "unlink"],
   release: ["write", "link", "unlink", "unlink"],
@@ -110,12 +111,12 @@ describe.each(Object.entries(TRANSITIONS))("%s", (name, transition) => {
     }
     await lease.close();
 
-    const temporaries = path.join(dir, ".tmp");
-    for (const orphan of readdirSync(temporaries)) utimesSync(path.join(temporaries, orphan), 0, 0);
+    expect(workIn(dir)).not.toEqual([]);
+    for (const orphan of workIn(dir)) utimesSync(orphan, 0, 0);
     const later = flocklease({ dir });
     if (last !== undefined) await later.renew(last);
     await later.close();
-    expect(readdirSync(temporaries)).toEqual([]);
+    expect(workIn(dir)).toEqual([]);
   }, 60_000);
 });
 
