@@ -42,3 +42,9 @@ export function sizeOf(path: string): number {
     return 0;
   }
 }
+
+/** Pids of the processes that a process has started and not yet waited for; undefined while there is none. */
+export function childrenOf(pid: number): number[] | undefined {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return text === "" ? undefined : text.split(" ").map(Number);
+}

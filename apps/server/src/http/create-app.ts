@@ -23,6 +23,9 @@ export function createApp(parts: ServerParts, guard: GuardOptions, log: Logger):
     requestTimeout: REQUEST_TIMEOUT,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: MAX_PARAM },
+    clientErrorHandler: (error, socket) => {
+      socket.end(refuseSocket(error.code));
+    },
     // What cannot be routed never gets to the error handler.
     frameworkErrors: (error, _, reply) => {
       sendError(reply as FastifyReply, replyFor(error));
@@ -50,6 +53,19 @@ export function createApp(parts: ServerParts, guard: GuardOptions, log: Logger):
   eventRoutes(app, parts);
   operationRoutes(app, parts);
   return app;
+}
+
+/** What Node's parser or a timer of its refuses, before there is a request. */
+const UNPARSED: Readonly<Record<string, readonly [status: string, code: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "too_large", "the headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "timeout", "the request took too long to arrive"],
+};
+
+function refuseSocket(cause: string): string {
+  const [status, code, message] = UNPARSED[cause] ?? ["400 Bad Request", "invalid_request", "this is not HTTP"];
+  const body = JSON.stringify({ code, message });
+  const head = `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8`;
+  return `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
 function sendError(reply: FastifyReply, { status, code, message, retryAfterMs }: HttpError): void {

@@ -7,6 +7,7 @@
  */
 
 import type { AddressInfo } from "node:net";
+import { findCommand, LeashError } from "@leasehold/leash";
 import { type Clock, hostClock } from "@leasehold/session-lease";
 import { type RunLogEvent, SessionRuns } from "@leasehold/session-runs";
 import { JsonlSessionStore } from "@leasehold/session-store";
@@ -23,7 +24,7 @@ import { tieStore } from "./lease-domain.js";
 import { openBackend } from "./open-backend.js";
 import { Opened } from "./opened.js";
 import type { ServerOptions } from "./server-options.js";
-import { StartError } from "./usage-error.js";
+import { StartError, UsageError } from "./usage-error.js";
 
 export interface RunningServer {
   /** Where it listens: "http://127.0.0.1:8080". */
@@ -123,7 +124,14 @@ async function start(options: ServerOptions, log: Logger, clock: Clock, opened: 
 }
 
 function agentFor({ agent }: ServerOptions, clock: Clock, log: Logger): Agent {
-  return agent === undefined ? echoAgent(clock) : commandAgent({ command: agent, clock, log });
+  if (agent === undefined) return echoAgent(clock);
+  try {
+    findCommand(agent[0], process.cwd(), process.env);
+  } catch (error) {
+    if (!(error instanceof LeashError)) throw error;
+    throw new UsageError(`--agent cannot be run: ${error.message}; write a command on the PATH, or its path`);
+  }
+  return commandAgent({ command: agent, clock, log });
 }
 
 async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<void> {
