@@ -8,6 +8,9 @@ export interface Event {
     readonly seq?: number;
     readonly token: string;
     readonly text?: string;
+    readonly recovered?: boolean;
+    readonly reason?: string;
+    readonly exitCode?: number;
     readonly [key: string]: unknown;
   };
 }
@@ -21,7 +24,12 @@ export interface Answer {
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-export async function call(method: string, url: string, body?: unknown, headers: HeadersInit = {}): Promise<Answer> {
+export async function call(
+  method: string,
+  url: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const response = await fetch(url, {
     method,
     headers: { ...(body !== undefined && JSON_TYPE), ...headers },

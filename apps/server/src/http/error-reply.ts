@@ -43,9 +43,9 @@ export function replyFor(error: unknown): HttpError {
   const store = findStoreError(error);
   if (store !== undefined)
     return store.code === "invalid" ? new HttpError(400, "invalid_request", store.message) : STORE[store.code];
-  const known = FRAMEWORK[(error as { code?: string }).code ?? ""];
+  const known = FRAMEWORK[(error as { code?: string } | undefined)?.code ?? ""];
   if (known !== undefined) return known;
-  if ((error as { statusCode?: number }).statusCode === 400)
+  if ((error as { statusCode?: number } | undefined)?.statusCode === 400)
     return new HttpError(400, "invalid_request", "the body is not valid JSON");
   const { status, code, message, retryAfterMs } = toHttp(error);
   return new HttpError(status, code, message, retryAfterMs);
