@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type Logger, pino } from "pino";
 import { stayAlive } from "./process-clock.js";
-import { HelpShown, parseFlags } from "./start/flags.js";
+import { HelpShown, parseFlags, unknownVariables } from "./start/flags.js";
 import type { ServerOptions } from "./start/server-options.js";
 import { type RunningServer, startServer } from "./start/start-server.js";
 import { UsageError } from "./start/usage-error.js";
@@ -23,6 +23,12 @@ async function main(): Promise<void> {
   stayAlive();
   const options = optionsOrExit();
   const log = pino({ level: options.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
+  for (const name of unknownVariables(process.env)) {
+    log.warn(
+      { event: "variable.unknown", name },
+      "this variable looks like a flag and is none; --help lists the flags",
+    );
+  }
   let server: RunningServer;
   try {
     server = await startServer(options, log);

@@ -66,18 +66,19 @@ describe("sessions", { timeout: TIMEOUT }, () => {
 });
 
 describe("the echo agent", { timeout: TIMEOUT }, () => {
-  it("says the prompt back, a word at a time", async () => {
+  it("says the prompt back, a line at a time", async () => {
     const id = await create(server);
-    const events = await (await prompt(server, id, " one  two\nthree ")).rest();
-    expect(events.map(({ data }) => data.text ?? data.type)).toEqual(["started", "one", "two", "three", "finished"]);
+    const events = await (await prompt(server, id, " one two\r\n\nthree")).rest();
+    expect(events.map(({ data }) => data.text ?? data.type)).toEqual(["started", " one two", "", "three", "finished"]);
   });
 
-  it("is cancelled between two words", async () => {
+  it("takes its time when it is asked to, and is cancelled meanwhile", async () => {
     const id = await create(server);
-    const run = await prompt(server, id, "word ".repeat(1_000));
+    const run = await prompt(server, id, "wait 1h\nnever said");
     await run.next("output");
     await call("POST", sessionUrl(server, id, "/cancel"));
     await run.next("cancelled");
+    expect(await eventsOf(server, id)).toMatchObject([{ type: "started" }, { text: "wait 1h" }, { type: "cancelled" }]);
   });
 });
 

@@ -36,7 +36,12 @@ describe("a server that starts", { timeout: 60_000 }, () => {
       LEASEHOLD_STORE_DIR: storeDir,
       LEASEHOLD_HOST: "::1",
       LEASEHOLD_OWNER: "pod-7",
+      LEASEHOLD_PROT: "1",
+      LEASEHOLD_RUN_ID: "r",
     });
+    expect(server.log.match(/"variable.unknown","name":"\w+"/g)).toEqual([
+      '"variable.unknown","name":"LEASEHOLD_PROT"',
+    ]);
     expect(server.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     await create(server);
     expect(server.log).toContain('"owner":"pod-7-');

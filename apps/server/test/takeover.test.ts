@@ -16,7 +16,7 @@ describe("two servers, one store", () => {
     const storeDir = await scratch();
     const [one, two] = await Promise.all([start(storeDir), start(storeDir)]);
     const id = await create(one);
-    const run = await prompt(one, id, "a b c d e f g h i j k l m n o p q r s t u v w x y z");
+    const run = await prompt(one, id, "wait 1h");
     await run.next("started");
 
     const elsewhere = await call("POST", sessionUrl(two, id, "/prompt"), { prompt: "b" });

@@ -1,23 +1,25 @@
 import type { Clock } from "@leasehold/session-lease";
 import { pause } from "../pause.js";
+import { parseDuration } from "../start/duration.js";
 import type { Agent, AgentEnd, AgentRun, AgentTask } from "./agent.js";
 import { type OutputLine, outputLines } from "./output-lines.js";
 
-/** Ms between two words: slow enough to watch, and to send a second prompt meanwhile. */
-const PACE = 250;
+/** A line that asks for time: "wait 30s". */
+const WAIT = /^wait (\S+)$/;
 
 /**
- * The agent of a server that was given none: it says the prompt back, a word at a time. It lives in the server's own
- * process and touches nothing, so it needs no leash: what it says goes through the run, like everything that is written.
+ * The agent of a server that was given none: it says the prompt back, a line at a time, and after the line `wait 30s` it
+ * takes that long. It lives in the server's own process and touches nothing, so it needs no leash: what it says goes
+ * through the run, like everything that is written.
  */
-export function echoAgent(clock: Clock, pace: number = PACE): Agent {
+export function echoAgent(clock: Clock): Agent {
   const running = new Set<EchoRun>();
   return {
     name: "echo",
     ready: async () => {},
     start: async (task) => {
       await task.onReady();
-      const run = new EchoRun(task, clock, pace);
+      const run = new EchoRun(task, clock);
       running.add(run);
       void run.ended.then(() => running.delete(run));
       return run;
@@ -34,21 +36,20 @@ class EchoRun implements AgentRun {
   readonly #stopped = new AbortController();
   #end: (end: AgentEnd) => void = () => {};
 
-  constructor({ prompt }: AgentTask, clock: Clock, pace: number) {
+  constructor({ prompt }: AgentTask, clock: Clock) {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.output = outputLines(this.#say(prompt, clock, pace));
+    this.output = outputLines(this.#say(prompt, clock));
   }
 
-  async *#say(prompt: string, clock: Clock, pace: number): AsyncGenerator<Uint8Array, void, void> {
+  async *#say(prompt: string, clock: Clock): AsyncGenerator<Uint8Array, void, void> {
     const bytes = new TextEncoder();
-    let first = true;
-    for (const [word] of prompt.matchAll(/\S+/g)) {
-      if (!first) await pause(clock, pace, this.#stopped.signal);
+    for (const line of prompt.split(/\r?\n/)) {
       if (this.#stopped.signal.aborted) break;
-      first = false;
-      yield bytes.encode(`${word}\n`);
+      yield bytes.encode(`${line}\n`);
+      const time = parseDuration(WAIT.exec(line)?.[1] ?? "");
+      if (time !== undefined) await pause(clock, time, this.#stopped.signal);
     }
     this.#end(this.#stopped.signal.aborted ? { exitCode: null, signal: "SIGTERM", by: "itself" } : FINISHED);
   }

@@ -11,6 +11,7 @@
  * The caller holds the lease until this has settled, so the final event is in the log before anybody else gets in.
  */
 
+import { LeashError } from "@leasehold/leash";
 import { type Clock, lossReason } from "@leasehold/session-lease";
 import type { Run } from "@leasehold/session-runs";
 import type { JsonValue, SessionStore } from "@leasehold/session-store";
@@ -83,22 +84,10 @@ class Conduct {
   }
 
   async conduct(prompt: string): Promise<Outcome> {
-    const { sessionId, runId, signal } = this.#run;
-    const { agent, store, log, clock, runTimeout } = this.#parts;
+    const { sessionId, signal } = this.#run;
+    const { store, log, clock, runTimeout } = this.#parts;
     const recovered = await succeed(sessionId, this.#writer, store, log);
-    const agentRun = await agent.start({
-      sessionId,
-      runId,
-      token: this.#writer.token,
-      prompt,
-      validUntil: this.#run.validUntil,
-      onReady: (group) =>
-        this.#write(
-          "started",
-          { prompt, ...(recovered && { recovered }), ...(group !== undefined && { [GROUP_KEY]: plain(group) }) },
-          { sync: true },
-        ),
-    });
+    const agentRun = await this.#start(prompt, recovered);
     this.#agentRun = agentRun;
     void agentRun.ended.then((end) => {
       this.#ended = end;
@@ -121,6 +110,45 @@ class Conduct {
       timer?.cancel();
       signal.removeEventListener("abort", onAbort);
       untether();
+    }
+  }
+
+  async #start(prompt: string, recovered: boolean): Promise<AgentRun> {
+    const { sessionId, runId, validUntil } = this.#run;
+    let written = false;
+    try {
+      return await this.#parts.agent.start({
+        sessionId,
+        runId,
+        token: this.#writer.token,
+        prompt,
+        validUntil,
+        onReady: async (group) => {
+          await this.#write(
+            "started",
+            { prompt, ...(recovered && { recovered }), ...(group !== undefined && { [GROUP_KEY]: plain(group) }) },
+            { sync: true },
+          );
+          written = true;
+        },
+      });
+    } catch (error) {
+      // Written down, and then not let run: what has begun in the log must end there.
+      if (written) await this.#endUnstarted(error);
+      throw error;
+    }
+  }
+
+  async #endUnstarted(cause: unknown): Promise<void> {
+    const expired = cause instanceof LeashError && cause.code === "expired";
+    try {
+      await this.#write(
+        "failed",
+        { reason: (expired ? "validity" : "unwatched") satisfies FailReason },
+        { sync: true },
+      );
+    } catch (error) {
+      this.#account(error);
     }
   }
 

@@ -89,6 +89,20 @@ export function variableOf(flag: string): string {
   return `LEASEHOLD_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
 
+/** What an agent finds in its environment, and so does a server that an agent starts. */
+const OF_AGENTS: ReadonlySet<string> = new Set([
+  "LEASEHOLD_SESSION_ID",
+  "LEASEHOLD_RUN_ID",
+  "LEASEHOLD_FENCING_TOKEN",
+  "LEASEHOLD_LEASH",
+]);
+
+/** Variables that look like flags and are none: a misspelt one would otherwise go unnoticed. */
+export function unknownVariables(env: NodeJS.ProcessEnv): readonly string[] {
+  const known = new Set(FLAGS.map(({ name }) => variableOf(name)));
+  return Object.keys(env).filter((name) => name.startsWith("LEASEHOLD_") && !known.has(name) && !OF_AGENTS.has(name));
+}
+
 /**
  * What a server is told to do. `args` are what follows the program's name. Throws `UsageError`, and `HelpShown` when the
  * help or the version was asked for.
