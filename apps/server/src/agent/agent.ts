@@ -11,8 +11,8 @@ export interface AgentTask {
   readonly runId: string;
   readonly token: bigint;
   readonly prompt: string;
-  /** Until when the holder may act; what has this end must be able to act without the holder's help. */
-  readonly validUntil: Moment;
+  /** Until when the holder may act, as confirmed at the moment of the call. */
+  readonly validUntil: () => Moment;
   /**
    * Called when the agent is ready to run and nothing of it has run; it runs once this has resolved. `group` names the
    * processes that will have to be ended if this server cannot end them; absent: there are none.

@@ -10,12 +10,19 @@ import type { Logger } from "pino";
 import { pause } from "../pause.js";
 import type { Agent, AgentEnd, AgentRun, AgentTask } from "./agent.js";
 import { type OutputLine, outputLines } from "./output-lines.js";
+import { Turnstile } from "./turnstile.js";
 
 /**
  * Ms for which output is still read once no process of the group is left. Its pipe then holds little, and only a process
  * that has left the group can keep it open.
  */
 const LAST_WORDS = 5_000;
+
+/**
+ * Agents that are being started at once. Starting a process keeps the event loop busy for milliseconds: a crowd of them would
+ * leave renewals, and the watcher's answers, unread for seconds.
+ */
+const STARTS_AT_ONCE = 8;
 
 export interface CommandAgentOptions {
   readonly command: readonly [string, ...string[]];
@@ -28,15 +35,18 @@ export function commandAgent({ command: [file, ...args], clock, log }: CommandAg
     clock,
     onWatcherLost: () => log.error("the watcher of the agents has died and is being replaced"),
   });
+  const starts = new Turnstile(STARTS_AT_ONCE);
   return {
     name: file,
     ready: () => leash.ready(),
     start: async (task) => {
-      const child = await leash.spawn(file, args, {
-        validUntil: task.validUntil,
-        env: environmentOf(task),
-        onRegistered: task.onReady,
-      });
+      const child = await starts.pass(() =>
+        leash.spawn(file, args, {
+          validUntil: task.validUntil(),
+          env: environmentOf(task),
+          onRegistered: task.onReady,
+        }),
+      );
       return new CommandRun(child, task, clock, log);
     },
     close: () => leash.close(),

@@ -114,7 +114,7 @@ class Conduct {
   }
 
   async #start(prompt: string, recovered: boolean): Promise<AgentRun> {
-    const { sessionId, runId, validUntil } = this.#run;
+    const { sessionId, runId } = this.#run;
     let written = false;
     try {
       return await this.#parts.agent.start({
@@ -122,7 +122,7 @@ class Conduct {
         runId,
         token: this.#writer.token,
         prompt,
-        validUntil,
+        validUntil: () => this.#run.validUntil,
         onReady: async (group) => {
           await this.#write(
             "started",
