@@ -1,5 +1,6 @@
 /** Process groups that end when their holder's validity does, whatever became of the holder. Start at `leash.ts`. */
 
+export { findCommand } from "./command.js";
 export type { Stdio } from "./gated-process.js";
 export { type GroupIdentity, isGroupIdentity } from "./group-identity.js";
 export { Leash, type LeashOptions, type SpawnOptions } from "./leash.js";

@@ -128,6 +128,11 @@ export class MemorySessionStore implements SessionStore {
     return page.result();
   }
 
+  async summary(id: string): Promise<SessionSummary> {
+    this.#check(id);
+    return this.#summary(id);
+  }
+
   async list(
     options: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
   ): Promise<SessionPage> {

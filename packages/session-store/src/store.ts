@@ -138,6 +138,9 @@ export interface SessionStore extends AsyncDisposable {
     options?: { readonly after?: number | undefined; readonly limit?: number | undefined },
   ): Promise<EventPage>;
 
+  /** One session as `list` shows it. @throws UnknownSessionError */
+  summary(id: string): Promise<SessionSummary>;
+
   /** Sessions with an id after `after`, ordered by the UTF-8 bytes of their ids; `limit` as in `read`. */
   list(options?: { readonly after?: string | undefined; readonly limit?: number | undefined }): Promise<SessionPage>;
 

@@ -162,6 +162,16 @@ export class JsonlSessionStore implements SessionStore {
     });
   }
 
+  summary(id: string): Promise<SessionSummary> {
+    return this.#call(async () => {
+      checkId(id);
+      const state = await this.#logs.read(id, (log) => log.state());
+      const summary = state && summaryOf(id, state);
+      if (summary === undefined) throw new UnknownSessionError(id);
+      return summary;
+    });
+  }
+
   list(
     options: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
   ): Promise<SessionPage> {

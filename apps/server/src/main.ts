@@ -1,0 +1,87 @@
+#!/usr/bin/env node
+/**
+ * The process: its arguments, its signals, its exit codes. 0: drained, or help shown. 1: cannot start, or did not end well.
+ * 2: usage. 128 + n: ended at once by a second signal.
+ *
+ * On stdout there is one line of JSON, when the server listens. Everything else is the log, JSON on stderr.
+ */
+
+import { readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { type Logger, pino } from "pino";
+import { stayAlive } from "./process-clock.js";
+import { HelpShown, parseFlags, unknownVariables } from "./start/flags.js";
+import type { ServerOptions } from "./start/server-options.js";
+import { type RunningServer, startServer } from "./start/start-server.js";
+import { UsageError } from "./start/usage-error.js";
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+async function main(): Promise<void> {
+  stayAlive();
+  const options = optionsOrExit();
+  const log = pino({ level: options.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
+  for (const name of unknownVariables(process.env)) {
+    log.warn(
+      { event: "variable.unknown", name },
+      "this variable looks like a flag and is none; --help lists the flags",
+    );
+  }
+  let server: RunningServer;
+  try {
+    server = await startServer(options, log);
+  } catch (error) {
+    if (error instanceof UsageError) exitWithUsage(error);
+    log.fatal({ event: "start.failed", err: error }, messageOf(error));
+    process.exit(1);
+  }
+  endOnSignals(server, log);
+  process.stdout.write(`${JSON.stringify({ event: "listening", url: server.url })}\n`);
+  log.info({ event: "listening", url: server.url });
+  // Process managers that started this one with a channel wait for this word.
+  process.send?.("ready");
+}
+
+function optionsOrExit(): ServerOptions {
+  try {
+    return parseFlags(process.argv.slice(2), process.env, version);
+  } catch (error) {
+    if (error instanceof HelpShown) {
+      process.stdout.write(error.message);
+      process.exit(0);
+    }
+    if (error instanceof UsageError) exitWithUsage(error);
+    throw error;
+  }
+}
+
+function exitWithUsage(error: UsageError): never {
+  process.stderr.write(`leasehold-server: ${error.message}\n`);
+  process.exit(2);
+}
+
+function endOnSignals(server: RunningServer, log: Logger): void {
+  let ending = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (ending) process.exit(128 + constants.signals[signal]);
+      ending = true;
+      log.info({ event: "signal", signal }, "draining; a second signal ends this process at once");
+      server.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ event: "end.failed", err: error }, messageOf(error));
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+await main();

@@ -1,0 +1,30 @@
+import { type LeaseInfo, supports } from "@leasehold/session-lease";
+import { isUnknownSession, type SessionStore } from "@leasehold/session-store";
+import { unknownSession } from "../http/http-error.js";
+import type { ServerParts } from "./server-parts.js";
+
+export interface SessionParams {
+  Params: { id: string };
+}
+
+export type SessionState = "idle" | "running_here" | "running_elsewhere";
+
+/** Throws the 404 of a session that does not exist, and the store's error for an id that cannot be one. */
+export async function requireSession(id: string, store: SessionStore): Promise<void> {
+  try {
+    await store.read(id, { limit: 1 });
+  } catch (error) {
+    throw isUnknownSession(error) ? unknownSession() : error;
+  }
+}
+
+/** Who drives a session now, as far as this server can know: without leases it knows only of itself. */
+export async function stateOf(id: string, parts: ServerParts): Promise<SessionState> {
+  if (parts.runs.stateOf(id) !== undefined) return "running_here";
+  return (await holderOf(id, parts)) === undefined ? "idle" : "running_elsewhere";
+}
+
+/** The live hold on a session, where the backend can tell. */
+export async function holderOf(id: string, { lease }: ServerParts): Promise<LeaseInfo | undefined> {
+  return lease !== undefined && supports(lease, "inspect") ? await lease.inspect(id) : undefined;
+}

@@ -1,0 +1,212 @@
+/**
+ * One run, from the moment its session is held to the moment nothing of it is left.
+ *
+ * States
+ * - opening:  the fence is raised, and what a dead predecessor left is ended. Nothing of this run is in the log.
+ * - ready:    the agent exists and waits. `started`, which names its processes, is written to the disk; then it runs.
+ * - running:  each line it says is an `output` event. Left when the agent has ended by itself, or for `stopping`.
+ * - stopping: cancelled, out of time, drained, lost, or the log cannot be written. The agent is asked to end, then made to.
+ * - ended:    nothing of the agent is left. The final event is written, unless the hold was lost: then nothing is.
+ *
+ * The caller holds the lease until this has settled, so the final event is in the log before anybody else gets in.
+ */
+
+import { LeashError } from "@leasehold/leash";
+import { type Clock, lossReason } from "@leasehold/session-lease";
+import type { Run } from "@leasehold/session-runs";
+import type { JsonValue, SessionStore } from "@leasehold/session-store";
+import type { Logger } from "pino";
+import type { Agent, AgentEnd, AgentRun } from "../agent/agent.js";
+import { succeed } from "./predecessor.js";
+import { type FailReason, GROUP_KEY, type RunEventType, type RunNews, shownEvent } from "./run-events.js";
+import { isLoss, RunWriter } from "./run-writer.js";
+import { RunTimedOutError, type StopCause, stopCauseOf } from "./stop-cause.js";
+
+/** What every run of a server shares. */
+export interface RunParts {
+  readonly store: SessionStore;
+  readonly agent: Agent;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Ms; absent: a run may last for ever. */
+  readonly runTimeout: number | undefined;
+}
+
+export type Outcome = "finished" | "failed" | "cancelled" | "lost";
+
+/** Ms that an agent has to end. Whoever lost the session has none; a drain joins its runs for five seconds at most. */
+const GRACE: Readonly<Record<StopCause, number>> = {
+  cancelled: 5_000,
+  asked: 5_000,
+  timeout: 5_000,
+  drain: 3_000,
+  lost: 0,
+};
+
+type Fields = { readonly [key: string]: JsonValue };
+type Verdict = Readonly<{ type: "finished" | "failed" | "cancelled"; fields: Fields }>;
+
+/**
+ * Drives one prompt. `tell` hears every event once it is in the log, and `lease_lost`, which is in no log.
+ *
+ * Rejects with what kept the agent from starting, and with a loss or a `StoreError` that ended the run; whatever happened
+ * before `started` was told has left no trace of the run in the log.
+ */
+export async function conductRun(
+  run: Run,
+  prompt: string,
+  parts: RunParts,
+  tell: (news: RunNews) => void,
+): Promise<Outcome> {
+  return await new Conduct(run, await tokenOf(run, parts.store), parts, tell).conduct(prompt);
+}
+
+/** Without a lease there is no new token: the store's highest goes on. */
+export async function tokenOf(run: Run, store: SessionStore): Promise<bigint> {
+  return run.token ?? (await store.highest(run.sessionId)) ?? 0n;
+}
+
+class Conduct {
+  readonly #run: Run;
+  readonly #parts: RunParts;
+  readonly #writer: RunWriter;
+  readonly #tell: (news: RunNews) => void;
+  #agentRun: AgentRun | undefined;
+  #ended: AgentEnd | undefined;
+  #stopped: StopCause | undefined;
+  #lossTold = false;
+
+  constructor(run: Run, token: bigint, parts: RunParts, tell: (news: RunNews) => void) {
+    this.#run = run;
+    this.#parts = parts;
+    this.#writer = new RunWriter(run, token, parts.store, parts.clock);
+    this.#tell = tell;
+  }
+
+  async conduct(prompt: string): Promise<Outcome> {
+    const { sessionId, signal } = this.#run;
+    const { store, log, clock, runTimeout } = this.#parts;
+    const recovered = await succeed(sessionId, this.#writer, store, log);
+    const agentRun = await this.#start(prompt, recovered);
+    this.#agentRun = agentRun;
+    void agentRun.ended.then((end) => {
+      this.#ended = end;
+    });
+    const untether = this.#run.tether(agentRun);
+    const onAbort = (): void => this.#stop(stopCauseOf(signal.reason), signal.reason);
+    const timer =
+      runTimeout === undefined
+        ? undefined
+        : clock.schedule(() => this.#stop("timeout", new RunTimedOutError()), runTimeout);
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+    try {
+      return await this.#follow(agentRun);
+    } catch (error) {
+      await agentRun.stop(0);
+      this.#account(error);
+      throw error;
+    } finally {
+      timer?.cancel();
+      signal.removeEventListener("abort", onAbort);
+      untether();
+    }
+  }
+
+  async #start(prompt: string, recovered: boolean): Promise<AgentRun> {
+    const { sessionId, runId } = this.#run;
+    let written = false;
+    try {
+      return await this.#parts.agent.start({
+        sessionId,
+        runId,
+        token: this.#writer.token,
+        prompt,
+        validUntil: () => this.#run.validUntil,
+        onReady: async (group) => {
+          await this.#write(
+            "started",
+            { prompt, ...(recovered && { recovered }), ...(group !== undefined && { [GROUP_KEY]: plain(group) }) },
+            { sync: true },
+          );
+          written = true;
+        },
+      });
+    } catch (error) {
+      // Written down, and then not let run: what has begun in the log must end there.
+      if (written) await this.#endUnstarted(error);
+      throw error;
+    }
+  }
+
+  async #endUnstarted(cause: unknown): Promise<void> {
+    const expired = cause instanceof LeashError && cause.code === "expired";
+    try {
+      await this.#write(
+        "failed",
+        { reason: (expired ? "validity" : "unwatched") satisfies FailReason },
+        { sync: true },
+      );
+    } catch (error) {
+      this.#account(error);
+    }
+  }
+
+  async #follow(agentRun: AgentRun): Promise<Outcome> {
+    for await (const line of agentRun.output) await this.#write("output", line);
+    const { type, fields } = this.#verdict(await agentRun.ended);
+    if (this.#stopped === "lost") throw this.#run.signal.reason;
+    await this.#write(type, fields, { sync: true });
+    return type;
+  }
+
+  /** What has ended by itself already is not stopped. */
+  #stop(cause: StopCause, reason: unknown): void {
+    if (cause === "lost") this.#tellLoss(reason);
+    if (this.#ended !== undefined || (this.#stopped !== undefined && cause !== "lost")) return;
+    this.#stopped = cause;
+    void this.#agentRun?.stop(GRACE[cause]);
+  }
+
+  #verdict(end: AgentEnd): Verdict {
+    const how: Fields = {
+      ...(end.exitCode !== null && { exitCode: end.exitCode }),
+      ...(end.signal !== null && { signal: end.signal }),
+    };
+    const failed = (reason: FailReason): Verdict => ({ type: "failed", fields: { reason, ...how } });
+    if (this.#stopped === "cancelled") return { type: "cancelled", fields: how };
+    if (this.#stopped === "asked") return { type: "cancelled", fields: { ...how, asked: true } };
+    if (this.#stopped === "timeout" || this.#stopped === "drain") return failed(this.#stopped);
+    if (end.by !== "itself") return failed(end.by);
+    if (end.exitCode === 0) return { type: "finished", fields: how };
+    return failed(end.exitCode === null ? "signal" : "exit");
+  }
+
+  /** Tells those who watch how a run ended that can say nothing more in the log. */
+  #account(error: unknown): void {
+    if (isLoss(error)) this.#tellLoss(error);
+    else this.#news("failed", { reason: "store" satisfies FailReason });
+  }
+
+  #tellLoss(error: unknown): void {
+    if (this.#lossTold) return;
+    this.#lossTold = true;
+    this.#news("lease_lost", { reason: lossReason(error) ?? "taken" });
+  }
+
+  /** News without a place in the log. */
+  #news(type: string, fields: Fields): void {
+    const { runId } = this.#run;
+    this.#tell({ type, body: { type, runId, token: this.#writer.token.toString(), ...fields } });
+  }
+
+  async #write(type: RunEventType, fields: Fields, options?: { readonly sync: boolean }): Promise<void> {
+    const stored = await this.#writer.write(this.#run.runId, type, fields, options);
+    this.#tell({ type, seq: stored.seq, body: shownEvent(stored) });
+  }
+}
+
+/** A value of this program's own as the JSON it will be. */
+function plain(value: object): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue;
+}

@@ -1,0 +1,35 @@
+/**
+ * Two servers that share a store must share a lock, or each would believe that it drives a session alone. A store remembers
+ * the domain of the lease it is used with, and a domain lives in the lease's backend itself, whatever its address.
+ */
+
+import { type SessionLease, supports } from "@leasehold/session-lease";
+import { LeaseDomainMismatchError, type SessionStore } from "@leasehold/session-store";
+import { StartError } from "./usage-error.js";
+
+/** The domain of a store that is used without leases. */
+const UNLEASED = "none";
+
+/** Ties the store to the lease. Rejects with `StartError` naming both domains when it is tied to another. */
+export async function tieStore(store: SessionStore, lease: SessionLease | undefined, force: boolean): Promise<void> {
+  const domain = await domainOf(lease);
+  try {
+    await store.adoptDomain(domain, { force });
+  } catch (error) {
+    if (!(error instanceof LeaseDomainMismatchError)) throw error;
+    throw new StartError(
+      `the store is used with the leases of domain ${show(error.stored)}, but this server's are of domain ${show(error.offered)}: ` +
+        "two servers on one store would not exclude each other. Name the same lease backend as the others; " +
+        "or stop them all and start with --adopt-store",
+      { cause: error },
+    );
+  }
+}
+
+async function domainOf(lease: SessionLease | undefined): Promise<string> {
+  if (lease === undefined) return UNLEASED;
+  if (supports(lease, "domain")) return await lease.domain();
+  throw new StartError(`${lease.name} cannot tell its domain, so the store cannot be tied to it`);
+}
+
+const show = (domain: string): string => (domain === UNLEASED ? "none (unleased)" : domain);

@@ -1,0 +1,32 @@
+import type { BackendFlags } from "@leasehold/backends";
+
+export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** How one server runs, checked. Times are in ms. */
+export interface ServerOptions {
+  /** A loopback address or `localhost`. */
+  readonly host: string;
+  /** 0 to 65,535; 0: any free one. */
+  readonly port: number;
+  readonly storeDir: string;
+  /** At most one of them is given; none: file locks in the store's directory. */
+  readonly backend: BackendFlags;
+  readonly ttl: number;
+  /** At most half the ttl. */
+  readonly renewEvery: number;
+  /** The agent's command and arguments; absent: the echo agent. */
+  readonly agent?: readonly [string, ...string[]] | undefined;
+  /** Readable beginning of the owners that this server leases under; absent: host and pid. */
+  readonly owner?: string | undefined;
+  readonly drainTimeout: number;
+  /** Absent: a run may last for ever. */
+  readonly runTimeout?: number | undefined;
+  readonly logLevel: LogLevel;
+  /** Host names accepted in `Host` besides the listener's own, in lower case, without ports. */
+  readonly allowedHosts: readonly string[];
+  /** Origins whose pages may call this server. */
+  readonly allowedOrigins: readonly string[];
+  /** Tie the store to this lease's domain even if it is tied to another. */
+  readonly adoptStore: boolean;
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { call, create, eventsOf, prompt, sessionUrl } from "./client.js";
+import { childrenOf, isDead, until } from "./processes.js";
+import { fixture, ServerProcess, scratch } from "./server-process.js";
+
+const AGENT = `node ${fixture("agent.mjs")}`;
+
+describe("a server that is told to end", { timeout: 60_000 }, () => {
+  it.each(["SIGTERM", "SIGINT"] as const)("by %s lets runs finish, and takes no more", async (signal) => {
+    const storeDir = await scratch();
+    const [one, two] = await Promise.all([start(storeDir), start(storeDir)]);
+    const id = await create(one);
+    const other = await create(one);
+    const run = await prompt(one, id, "background 2\nsay last words");
+    await run.next("output");
+    one.terminate(signal);
+    await until("it drains", async () => (await call("GET", `${one.url}/readyz`)).status === 503);
+    expect((await call("GET", `${one.url}/readyz`)).body).toMatchObject({ status: "draining", runs: 1 });
+    expect((await call("GET", `${one.url}/healthz`)).status).toBe(200);
+    const refused = await call("POST", sessionUrl(one, other, "/prompt"), { prompt: "say x" });
+    expect(refused).toMatchObject({ status: 503, body: { code: "draining" } });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect((await eventsOf(one, other)).length).toBe(0);
+
+    await run.next("finished");
+    expect(await one.exited).toMatchObject({ code: 0 });
+    await (await prompt(two, id, "say mine")).next("finished");
+  });
+
+  it("ends what has not finished in time, with a last event and a release", async () => {
+    const storeDir = await scratch();
+    const [one, two] = await Promise.all([start(storeDir, ["--drain-timeout", "200ms"]), start(storeDir)]);
+    const id = await create(one);
+    const run = await prompt(one, id, "say here\nwait");
+    await run.next("output");
+    one.terminate();
+    expect((await run.next("failed")).data).toMatchObject({ reason: "drain" });
+    expect(await one.exited).toMatchObject({ code: 0 });
+    const next = await prompt(two, id, "say mine");
+    expect((await next.next("started")).data.recovered).toBeUndefined();
+    await next.next("finished");
+  });
+
+  it("kills an agent that ignores SIGTERM within the time for it", async () => {
+    const work = await scratch();
+    const agent = `node ${fixture("stubborn-agent.mjs")} ${work}`;
+    const one = await start(await scratch(), ["--drain-timeout", "0s"], agent);
+    const run = await prompt(one, await create(one), "go");
+    await run.next("output");
+    one.terminate();
+    expect((await run.next("failed")).data).toMatchObject({ reason: "drain", signal: "SIGKILL" });
+    const { code, stderr } = await one.exited;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/"event":"drain.finished","finished":0,"aborted":1,"left":0/);
+  });
+
+  it("ends at once at a second signal, its agent with it", async () => {
+    const one = await start(await scratch());
+    const run = await prompt(one, await create(one), "say here\nwait");
+    await run.next("output");
+    // The agent and its watcher.
+    const children = childrenOf(one.pid) ?? [];
+    expect(children).toHaveLength(2);
+    one.terminate();
+    await until("it drains", async () => (await call("GET", `${one.url}/readyz`)).status === 503);
+    one.terminate();
+    expect(await one.exited).toMatchObject({ code: 143 });
+    await until("they are gone", () => children.every(isDead));
+  });
+
+  it("drains by request, and stays to be looked at until a signal ends it", async () => {
+    const one = await start(await scratch());
+    const id = await create(one);
+    expect((await call("GET", `${one.url}/readyz`)).body).toMatchObject({
+      status: "ready",
+      backend: "ok",
+      exclusive: true,
+    });
+    expect(await call("POST", `${one.url}/v1/drain`)).toMatchObject({ status: 202, body: { status: "draining" } });
+    expect((await call("GET", `${one.url}/readyz`)).status).toBe(503);
+    expect(await call("POST", `${one.url}/v1/sessions`, {})).toMatchObject({ status: 503, body: { code: "draining" } });
+    expect((await call("GET", sessionUrl(one, id))).status).toBe(200);
+    one.terminate();
+    expect(await one.exited).toMatchObject({ code: 0 });
+  });
+
+  it("tells a process manager when it is ready", async () => {
+    const one = new ServerProcess(["--port", "0", "--store-dir", await scratch()]);
+    expect(await one.ready).toEqual(["ready", undefined]);
+  });
+});
+
+function start(storeDir: string, flags: readonly string[] = [], agent: string = AGENT): Promise<ServerProcess> {
+  return ServerProcess.start(["--store-dir", storeDir, "--agent", agent, ...flags]);
+}

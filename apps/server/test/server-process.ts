@@ -1,0 +1,110 @@
+/**
+ * Real servers as processes, driven by verbs: start, kill, stop (freeze), cont, terminate. Every server that a test starts
+ * is killed when the test ends; its agents end with it, since they are on a leash.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+
+export const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+
+/** A directory that is gone after the test. */
+export async function scratch(atEnd: AtEnd = onTestFinished): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "leasehold-server-"));
+  atEnd(() => rm(dir, { recursive: true, force: true, maxRetries: 10 }));
+  return dir;
+}
+
+/** Where to leave what is to be done when the test, or the suite, is over. */
+export type AtEnd = (clean: () => Promise<void>) => void;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export class ServerProcess {
+  readonly exited: Promise<Exit>;
+  /** Resolves when it has said "ready" to whoever started it. */
+  readonly ready: Promise<unknown>;
+  readonly #child: ChildProcess;
+  #stdout = "";
+  #stderr = "";
+  #url: string | undefined;
+
+  constructor(flags: readonly string[], env: NodeJS.ProcessEnv = {}, atEnd: AtEnd = onTestFinished) {
+    this.#child = spawn(process.execPath, [MAIN, ...flags], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    this.#child.stdout?.on("data", (chunk) => {
+      this.#stdout += chunk;
+    });
+    this.#child.stderr?.on("data", (chunk) => {
+      this.#stderr += chunk;
+    });
+    this.ready = once(this.#child, "message");
+    this.exited = once(this.#child, "close").then(([code, signal]) => ({
+      code,
+      signal,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+    }));
+    atEnd(async () => {
+      this.#child.kill("SIGKILL");
+      await this.exited;
+    });
+  }
+
+  /** Resolves when it listens; rejects with its log if it ends before. */
+  static async start(flags: readonly string[], env?: NodeJS.ProcessEnv, atEnd?: AtEnd): Promise<ServerProcess> {
+    const server = new ServerProcess(["--port", "0", ...flags], env, atEnd);
+    const listening = once(createInterface({ input: server.#child.stdout as NodeJS.ReadableStream }), "line");
+    const first = await Promise.race([listening, server.exited]);
+    if (!Array.isArray(first)) throw new Error(`the server ended with ${first.code}: ${first.stderr}`);
+    server.#url = (JSON.parse(String(first[0])) as { url: string }).url;
+    return server;
+  }
+
+  get url(): string {
+    if (this.#url === undefined) throw new Error("the server does not listen");
+    return this.#url;
+  }
+
+  /** What it has logged so far. */
+  get log(): string {
+    return this.#stderr;
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.exited;
+  }
+
+  stop(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  cont(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  /** Asks it to drain. */
+  terminate(signal: NodeJS.Signals = "SIGTERM"): void {
+    this.#child.kill(signal);
+  }
+}

@@ -1,0 +1,109 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BACKEND_FLAGS, BACKENDS, BackendUsageError, openLease } from "../src/index.js";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "backends-"));
+});
+afterEach(async () => {
+  await rm(dir, { recursive: true });
+});
+
+async function leaseAt(source: Parameters<typeof openLease>[0], options?: Parameters<typeof openLease>[1]) {
+  const opened = await openLease(source, options);
+  if (opened.lease === undefined) throw new Error("no lease was opened");
+  return { ...opened, lease: opened.lease };
+}
+
+describe("a URL", () => {
+  it("opens memory", async () => {
+    const { lease, url, chosen } = await leaseAt("mem:");
+    await using open = lease;
+    expect({ name: open.name, url, chosen }).toEqual({ name: "memlease", url: "mem:", chosen: "by-name" });
+    expect((await open.acquire("s", "a")).token).toBeGreaterThan(0n);
+  });
+
+  it.each([
+    ["a plain path", (path: string) => `file:${path}`],
+    ["a file URL", (path: string) => pathToFileURL(path).href],
+    ["an upper-case scheme", (path: string) => `FILE:${path}`],
+  ])("opens a directory by %s", async (_, write) => {
+    const path = join(dir, "with space é%20");
+    await using lease = (await leaseAt(write(path))).lease;
+    expect(lease.name).toBe("flocklease");
+    await lease.acquire("s", "a");
+    expect(await readdir(dir)).toEqual(["with space é%20"]);
+  });
+
+  it("keeps the holders of one directory apart", async () => {
+    await using one = (await leaseAt(`file:${dir}`)).lease;
+    await using two = (await leaseAt({ "session-lease-dir": dir })).lease;
+    await one.acquire("s", "a");
+    await expect(two.acquire("s", "b")).rejects.toMatchObject({ code: "held" });
+  });
+
+  it.each([
+    ["etcd:localhost", /"etcd" names no backend; write file:.* or mem:/],
+    ["/var/lib/leases", /without a scheme names no backend; write file:/],
+    ["", /without a scheme/],
+    ["file:", /names no directory; write file:/],
+    ["file:  ", /names no directory/],
+    ["file://other-host/leases", /no path on this host/],
+    ["file:/a\0b", /NUL/],
+    ["mem:x", /write mem: instead of mem:x/],
+  ])("refuses %j with a sentence", async (url, sentence) => {
+    const refusal = openLease(url);
+    await expect(refusal).rejects.toThrow(sentence);
+    await expect(refusal).rejects.toBeInstanceOf(BackendUsageError);
+  });
+
+  it("never repeats what may be a password", async () => {
+    await expect(openLease("postgres://me:secret@db/x")).rejects.toThrow(/^(?!.*secret)/);
+  });
+
+  it("hands the ttl to the adapter, which refuses one that makes no sense", async () => {
+    await using lease = (await leaseAt("mem:", { ttl: 1234 })).lease;
+    expect((await lease.acquire("s", "a")).ttl).toBe(1234);
+    await expect(openLease("mem:", { ttl: 1 })).rejects.toMatchObject({ code: "invalid" });
+  });
+});
+
+describe("flags", () => {
+  it("fall back on the default, and say so", async () => {
+    const { lease, url, chosen } = await leaseAt({}, { byDefault: "mem:" });
+    await lease.close();
+    expect({ url, chosen }).toEqual({ url: "mem:", chosen: "by-default" });
+    expect(await openLease({})).toEqual({ url: "none", chosen: "by-default" });
+  });
+
+  it("choose to have none", async () => {
+    expect(await openLease({ "session-lease": "none" }, { byDefault: "mem:" })).toEqual({
+      url: "none",
+      chosen: "by-name",
+    });
+  });
+
+  it("exclude each other, two by two, naming both", async () => {
+    for (const one of BACKEND_FLAGS) {
+      for (const two of BACKEND_FLAGS) {
+        if (one === two) continue;
+        const refusal = openLease({ [one.name]: "none", [two.name]: "none" });
+        await expect(refusal).rejects.toThrow(`--${one.name}`);
+        await expect(refusal).rejects.toThrow(`--${two.name}`);
+      }
+    }
+  });
+
+  it("refuse values that cannot be meant", async () => {
+    await expect(openLease({ "session-lease": "maybe" })).rejects.toThrow(/takes none and nothing else, not "maybe"/);
+    await expect(openLease({ "session-lease-dir": " " })).rejects.toThrow(/names no directory/);
+  });
+});
+
+it("gives an example for every backend that opens", () => {
+  for (const { scheme, example } of BACKENDS) expect(example).toMatch(new RegExp(`^${scheme}:`));
+});
