@@ -75,8 +75,8 @@ wait
   check(size() === before, "the first server's agent and its child were dead before the second's run began");
 
   tell("The first holder's token is tried at the store once more:");
-  const { jsonlStore } = await import(join(root, "packages/session-store/dist/index.js"));
-  const store = jsonlStore({ dir: join(dir, "store") });
+  const { JsonlSessionStore } = await import(join(root, "packages/session-store/dist/index.js"));
+  const store = new JsonlSessionStore({ directory: join(dir, "store") });
   try {
     await store.append("demo", BigInt(held.token), { runId: held.runId, type: "output", data: { text: "too late" } });
     check(false, "a stale write was refused");

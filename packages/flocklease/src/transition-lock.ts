@@ -6,6 +6,8 @@
  * `proper-lockfile`. Its takeover of a stale lock is known to let several in (check, removal and creation are separate
  * steps); that costs a written file or two.
  *
+ * A turn that is waited for keeps the process alive: whoever awaits it has nothing else that does.
+ *
  * `proper-lockfile` adds listeners for exit and for many signals when it is imported, so it is imported at the first lock.
  */
 
@@ -104,13 +106,13 @@ export class ProperLock implements TransitionLock {
 
   #pause(delay: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#clock.schedule(resolve, delay);
+      this.#clock.schedule(resolve, delay, { keepAlive: true });
     });
   }
 
   #orLate(ahead: Promise<void>, deadline: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = this.#clock.schedule(resolve, deadline - this.#clock.monotonic());
+      const timer = this.#clock.schedule(resolve, deadline - this.#clock.monotonic(), { keepAlive: true });
       void ahead.then(() => {
         timer.cancel();
         resolve();

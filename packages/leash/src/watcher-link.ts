@@ -47,6 +47,11 @@ interface Pending {
   reject(error: LeashError): void;
 }
 
+/** Ms by which a look at what the watcher owes may be late and still be a look at the watcher, not at this process. */
+const PUNCTUAL = 250;
+/** Ms. */
+const LOOK_AGAIN = 500;
+
 export class WatcherLink {
   readonly #options: WatcherLinkOptions;
   readonly #process: ChildProcess;
@@ -172,20 +177,28 @@ export class WatcherLink {
     const [oldest] = this.#pending.values();
     if (this.#checking || oldest === undefined) return;
     this.#checking = true;
+    this.#checkAt(oldest.sentAt + this.#options.answerWithinMs);
+  }
+
+  #checkAt(due: number): void {
     const { clock, answerWithinMs } = this.#options;
-    clock.schedule(
-      () => {
-        // After this process itself was stopped, answers may lie unread: they are read before the check phase.
-        setImmediate(() => {
-          this.#checking = false;
-          const [owed] = this.#pending.values();
-          if (owed === undefined || this.#down) return;
-          if (clock.monotonic() - owed.sentAt >= answerWithinMs) this.kill();
-          else this.#expectAnswer();
-        });
-      },
-      oldest.sentAt + answerWithinMs - clock.monotonic(),
-    );
+    const check = (): void => {
+      const now = clock.monotonic();
+      // A holder that is itself late has answers to read before it may blame the watcher; only a punctual look counts.
+      if (now - due > PUNCTUAL) {
+        this.#checkAt(now + LOOK_AGAIN);
+        return;
+      }
+      // After this process itself was stopped, answers may lie unread: they are read before the check phase.
+      setImmediate(() => {
+        this.#checking = false;
+        const [owed] = this.#pending.values();
+        if (owed === undefined || this.#down) return;
+        if (now - owed.sentAt >= answerWithinMs) this.kill();
+        else this.#expectAnswer();
+      });
+    };
+    clock.schedule(check, due - clock.monotonic());
   }
 }
 
