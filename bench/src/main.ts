@@ -1,10 +1,21 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { examBench } from "./exam.js";
 import { flockleaseBench } from "./flocklease.js";
+import { leashBench } from "./leash.js";
 import { type Bench, holds, type Line } from "./line.js";
 import { memleaseBench } from "./memlease.js";
+import { serverBench } from "./server.js";
+import { sessionRunsBench } from "./session-runs.js";
 
-const BENCHES: readonly Bench[] = [memleaseBench, flockleaseBench];
+const BENCHES: readonly Bench[] = [
+  memleaseBench,
+  flockleaseBench,
+  leashBench,
+  sessionRunsBench,
+  serverBench,
+  examBench,
+];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !BENCHES.some((bench) => bench.name === name));
