@@ -54,7 +54,7 @@ describe("sessions", { timeout: TIMEOUT }, () => {
 
   it("are deleted, and may be created again under a higher token", async () => {
     const id = await create(server, "mortal");
-    await (await prompt(server, id, "hello")).next("finished");
+    await (await prompt(server, id, "hello")).rest();
     const { token } = (await call("GET", sessionUrl(server, id))).body;
     expect((await call("DELETE", sessionUrl(server, id))).status).toBe(204);
     expect(await call("DELETE", sessionUrl(server, id))).toMatchObject({ status: 404 });
