@@ -89,11 +89,9 @@ describe("a command as agent", { timeout: TIMEOUT }, () => {
     const id = await create(server);
     // A client that reads too slowly is cut off; the log is what must be whole.
     await (await prompt(server, id, `long ${64 << 20}\nsay \nsay end`)).rest();
-    await until(
-      "the run is over",
-      async () => (await call("GET", sessionUrl(server, id))).body.state === "idle",
-      60_000,
-    );
+    await until("the run is over", async () => (await call("GET", sessionUrl(server, id))).body.state === "idle", {
+      withinMs: 60_000,
+    });
     const events = await eventsOf(server, id);
     let length = 0;
     for (const { type, text } of events) {
