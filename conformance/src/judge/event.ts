@@ -29,6 +29,8 @@ export type MetaEvent = Readonly<{
   grain?: number | undefined;
   /** Ms after which the authority may forget a dead record; never, unless given. */
   forgetAfter?: number | undefined;
+  /** The adapter asks again inside of a call whose reply was lost, so that one call may be applied twice before it answers. */
+  retries?: boolean | undefined;
   /** Parts of an answer that this backend cannot tell. */
   untold?: readonly Untold[] | undefined;
   /** Hand-written histories: the rules that it breaks. The judge does not read it; tests do. */

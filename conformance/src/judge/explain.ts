@@ -246,7 +246,7 @@ function leftBy(command: Command, { span, kept }: Asked, next: LeaseRecord, worl
 
 /** The same record, and nothing where it may have been forgotten by now. */
 function forgetting(possible: PossibleRecord, span: Span, { forgetAfter, skew }: World): PossibleRecord[] {
-  if (possible.kind !== "record") return [possible];
+  if (possible.kind !== "record" || !Number.isFinite(forgetAfter)) return [possible];
   const { record, expiry } = possible;
   const forgettable = Math.max(expiry.earliest, Number(record.token)) + forgetAfter - skew <= span.to;
   return forgettable ? [possible, NONE] : [possible];

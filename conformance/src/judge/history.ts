@@ -46,6 +46,7 @@ export interface History {
   readonly ttl: number | undefined;
   readonly grain: number;
   readonly forgetAfter: number;
+  readonly retries: boolean;
   readonly untold: ReadonlySet<Untold>;
   readonly breaks: readonly string[];
   readonly events: readonly Ordered<HistoryEvent>[];
@@ -108,6 +109,7 @@ function historyOf(meta: Omit<MetaEvent, "event" | "source">, merged: readonly H
     ttl: meta.ttl,
     grain: Math.max(meta.grain ?? 1, 1),
     forgetAfter: meta.forgetAfter ?? Number.POSITIVE_INFINITY,
+    retries: meta.retries ?? false,
     untold: new Set(meta.untold),
     breaks: meta.breaks ?? [],
     events,

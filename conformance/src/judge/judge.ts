@@ -9,7 +9,7 @@
 import { AuthorityTime } from "./authority-time.js";
 import { judgeFoundation } from "./founded-belief.js";
 import { bySession, type History } from "./history.js";
-import { SessionSearch, type Undecided } from "./linearizability.js";
+import { searchSession, type Undecided } from "./linearizability.js";
 import type { Violation } from "./rules.js";
 import { stepsOf } from "./step.js";
 import { judgeTokens } from "./token-order.js";
@@ -49,19 +49,17 @@ export type Judgement = Readonly<{
 
 export function judge(history: History): Judgement {
   const time = new AuthorityTime(history);
-  const searches = [...bySession(history.calls)].map(([session, calls]) => {
-    const search = new SessionSearch(session, stepsOf(history, session, calls, time));
-    search.run();
-    return search;
-  });
+  const findings = [...bySession(history.calls)].map(([session, calls]) =>
+    searchSession(session, stepsOf(history, session, calls, time)),
+  );
   const violations = [
     ...judgeHolders(history),
     ...judgeFoundation(history),
     ...judgeTokens(history),
     ...judgeWrites(history),
-    ...searches.flatMap((search) => search.violations),
+    ...findings.flatMap((finding) => finding.violations),
   ];
-  const undecided = searches.flatMap((search) => search.undecided ?? []);
+  const undecided = findings.flatMap(({ undecided }) => undecided ?? []);
   const orders = new Map(history.events.map(({ source, order }) => [source, order]));
   const lastOrder = ({ evidence }: Violation): number => Math.max(...evidence.map((each) => orders.get(each) ?? 0));
   return {

@@ -10,84 +10,149 @@
  *
  * - A call whose outcome is unknown never ends: it may be applied at any later time, or never. An acquire of unknown outcome
  *   brings an owner-conditional release that may follow it, because whoever gives up an acquire takes it back.
+ * - Where the history says that the adapter `retries`, an acquire or a renewal may have been applied once more before the
+ *   application that was answered: the reply was lost inside of the call, and what it had left was gone by the next look.
  * - A fault of the authority takes its turn as a call does.
  * - Time: the instant at which a call is judged lies in its own span of the authority's clock (`authority-time.ts`), and is
  *   exact for a grant. The order of applying is not asked to be the order of instants where calls overlap, because a store
  *   with compare-and-set reads the clock before it commits.
- * - Kept small: hypotheses with the same record of which one has spent fewer unknown calls make the other superfluous; an unknown
- *   call is applied only where it changes something; one that every hypothesis has spent is forgotten.
+ * - Kept small: of hypotheses with the same record, one that has spent fewer unknown calls makes the other superfluous; an
+ *   unknown call is applied only where it changes something; one that every hypothesis has spent is forgotten; and a call
+ *   that is explained without changing anything goes first, since whatever could come before it can as well come after.
+ * - Thrift: the first search spends the fewest unknown calls that explain an answer, and on a grant none that left what
+ *   nobody saw. An order that it finds is an order;
+ *   when it finds none, the search is repeated with all possibilities. Only that one convicts.
  *
  * After a violation the search goes on from what the answer itself says, so that one report has all of them.
  */
 
 import type { Instant } from "./authority-time.js";
 import { Hypotheses, type Hypothesis } from "./hypotheses.js";
-import { describeRecord, NONE } from "./possible-record.js";
+import { describeRecord, keyOf, NONE, type PossibleRecord } from "./possible-record.js";
 import type { Violation } from "./rules.js";
 import type { Step } from "./step.js";
 
 /** Hypotheses looked at for one answer, beyond which the session is given up as undecided. */
-const MOST_HYPOTHESES = 100_000;
+const MOST_HYPOTHESES = 20_000;
+/** Hypotheses that the thrifty search carries on from one answer to the next. */
+const MOST_WHEN_THRIFTY = 64;
 
 export type Undecided = Readonly<{ session: string; reason: string }>;
 
-/** The search for one session. `run` once, then read `violations` and `undecided`. */
-export class SessionSearch {
+/** Searches one session: thriftily, and once more without thrift unless that has found an order. */
+export function searchSession(session: string, steps: readonly Step[]): SessionFinding {
+  const thrifty = new SessionSearch(session, steps, true);
+  thrifty.run();
+  if (thrifty.violations.length === 0 && thrifty.undecided === undefined) return thrifty;
+  const complete = new SessionSearch(session, steps, false);
+  complete.run();
+  const { violations, undecided } = complete;
+  const [doubt] = thrifty.violations;
+  if (undecided === undefined || doubt === undefined) return complete;
+  return { violations, undecided: { session, reason: `${undecided.reason}. In doubt: ${doubt.sentence}` } };
+}
+
+export type SessionFinding = Readonly<{ violations: readonly Violation[]; undecided: Undecided | undefined }>;
+
+class SessionSearch {
   readonly #session: string;
   readonly #steps: readonly Step[];
+  /** Spends no more unknown calls on a step than the fewest that explain it. */
+  readonly #thrifty: boolean;
   readonly #open = new Map<number, Step>();
   #hypotheses: readonly Hypothesis[] = [{ possible: NONE, applied: [] }];
   readonly violations: Violation[] = [];
   undecided: Undecided | undefined;
 
-  constructor(session: string, steps: readonly Step[]) {
+  constructor(session: string, steps: readonly Step[], thrifty: boolean) {
     this.#session = session;
     this.#steps = steps;
+    this.#thrifty = thrifty;
   }
 
   run(): void {
     const marks = this.#steps.flatMap((step) => [
       { order: step.begin, step, ends: false },
-      ...(Number.isFinite(step.end) ? [{ order: step.end, step, ends: true }] : []),
+      ...[step.end, step.lapses].filter(Number.isFinite).map((order) => ({ order, step, ends: true })),
     ]);
     marks.sort((a, b) => a.order - b.order || Number(a.ends) - Number(b.ends));
     for (const { step, ends } of marks) {
-      if (!ends || step.ended === undefined) this.#open.set(step.id, step);
+      if (!ends) this.#open.set(step.id, step);
+      else if (step.ended === undefined) this.#close(step);
       else if (!this.#end(step, step.ended)) return;
     }
+  }
+
+  /** Whether it was applied no longer matters. */
+  #close({ id }: Step): void {
+    this.#hypotheses = this.#hypotheses.map((each) => ({ ...each, applied: without(each.applied, id) }));
+    this.#open.delete(id);
   }
 
   /** False when the search had to be given up. */
   #end(step: Step, ended: Instant): boolean {
     const kept = new Hypotheses(this.#open);
     const seen = new Hypotheses(this.#open);
-    let frontier: Hypothesis[] = [];
+    /** By how many unknown calls are spent on this step. */
+    let level: Hypothesis[] = [];
     for (const hypothesis of this.#hypotheses) {
       if (hypothesis.applied.includes(step.id))
         kept.add({ ...hypothesis, applied: without(hypothesis.applied, step.id) });
-      else if (seen.add(hypothesis)) frontier.push(hypothesis);
+      else if (seen.add(hypothesis)) level.push(hypothesis);
     }
-    while (frontier.length > 0) {
-      const further: Hypothesis[] = [];
-      for (const hypothesis of frontier) {
-        for (const open of this.#open.values()) {
-          if (hypothesis.applied.includes(open.id)) continue;
-          for (const possible of open.apply(hypothesis.possible, ended)) {
-            if (open === step) kept.add({ possible, applied: hypothesis.applied });
-            else {
-              const next = { possible, applied: withOne(hypothesis.applied, open.id) };
-              if (seen.add(next)) further.push(next);
-            }
-          }
-        }
+    while (level.length > 0) {
+      const unexplained: Hypothesis[] = [];
+      // Grows while it is walked over: certain calls cost nothing and stay on the level.
+      for (const hypothesis of level) {
+        const explained = step.apply(hypothesis.possible, ended);
+        for (const possible of explained) kept.add({ possible, applied: hypothesis.applied });
+        if (explained.some((possible) => isSame(possible, hypothesis.possible))) continue;
+        unexplained.push(hypothesis);
+        const others = this.#apply(hypothesis, (open) => open !== step && Number.isFinite(open.end), ended);
+        level.push(...others.filter((next) => seen.add(next)));
       }
-      if (seen.size + kept.size > MOST_HYPOTHESES) return this.#giveUp(step);
-      frontier = further;
+      if (this.#thrifty && kept.size > 0) break;
+      level = [];
+      for (const hypothesis of unexplained) {
+        const further = this.#apply(hypothesis, ({ end }) => !Number.isFinite(end), ended);
+        level.push(...further.filter((next) => this.#mayHelp(step, next) && seen.add(next)));
+        if (seen.size + kept.size > MOST_HYPOTHESES) return this.#giveUp(step);
+      }
+      level = this.#likeliest(level, step);
     }
     this.#open.delete(step.id);
     if (kept.size === 0) this.#convict(step);
-    else this.#hypotheses = this.#forgetSpent(kept.all());
+    else this.#hypotheses = this.#forgetSpent(this.#likeliest(kept.all(), step));
     return true;
+  }
+
+  /** What may be after one more of the open calls. */
+  #apply({ possible, applied }: Hypothesis, isMeant: (open: Step) => boolean, until: Instant): Hypothesis[] {
+    const after: Hypothesis[] = [];
+    for (const open of this.#open.values()) {
+      if (!isMeant(open) || applied.includes(open.id)) continue;
+      for (const next of open.apply(possible, until))
+        after.push({ possible: next, applied: withOne(applied, open.id) });
+    }
+    return after;
+  }
+
+  /** Few suffice for thrift: first those with the hold that the answer names, then with one that somebody saw, then the latest calls. */
+  #likeliest(hypotheses: readonly Hypothesis[], { reveals }: Step): Hypothesis[] {
+    if (!this.#thrifty || hypotheses.length <= MOST_WHEN_THRIFTY) return [...hypotheses];
+    const rank = ({ possible, applied }: Hypothesis): readonly [number, number, number] => {
+      const { record, hidden } = possible.kind === "record" ? possible : { record: undefined, hidden: false };
+      return [Number(reveals?.previous !== record?.owner), Number(hidden), -(applied.at(-1) ?? 0)];
+    };
+    const ranked = hypotheses.map((hypothesis) => ({ hypothesis, rank: rank(hypothesis) }));
+    ranked.sort(({ rank: a }, { rank: b }) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]);
+    return ranked.slice(0, MOST_WHEN_THRIFTY).map(({ hypothesis }) => hypothesis);
+  }
+
+  /** A hold that nobody saw is hardly ever what stood before one that names its predecessor. */
+  #mayHelp({ reveals }: Step, { possible }: Hypothesis): boolean {
+    if (!this.#thrifty || reveals === undefined || possible.kind !== "record") return true;
+    return !possible.hidden || possible.record.standing !== "held";
   }
 
   #convict(step: Step): void {
@@ -128,5 +193,6 @@ export class SessionSearch {
   }
 }
 
+const isSame = (a: PossibleRecord, b: PossibleRecord): boolean => a === b || keyOf(a) === keyOf(b);
 const without = (ids: readonly number[], id: number): readonly number[] => ids.filter((each) => each !== id);
 const withOne = (ids: readonly number[], id: number): readonly number[] => [...ids, id].sort((a, b) => a - b);

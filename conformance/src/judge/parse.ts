@@ -146,6 +146,7 @@ function parseMeta(fields: Fields, source: Source): MetaEvent {
     ttl: fields.durationIfGiven("ttl"),
     grain: fields.durationIfGiven("grain"),
     forgetAfter: fields.durationIfGiven("forgetAfter"),
+    retries: fields.flagIfGiven("retries"),
     untold: untold as readonly Untold[] | undefined,
     breaks: fields.textsIfGiven("breaks"),
     source,

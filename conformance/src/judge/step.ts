@@ -15,6 +15,10 @@ export type Step = Readonly<{
   end: number;
   /** Where it ends. */
   ended: Instant | undefined;
+  /** From here on it can no longer be applied, if it never was. Infinity for most. */
+  lapses: number;
+  /** Its answer names the hold before it, which therefore somebody saw: of this owner, or none. */
+  reveals: Readonly<{ previous: string | undefined }> | undefined;
   sources: readonly Source[];
   describe: () => string;
   /** The records that may be kept after it, if it is applied before `until`. */
@@ -28,32 +32,41 @@ type Unnumbered = Omit<Step, "id">;
 /** The steps of one session; `calls` are its calls. */
 export function stepsOf(history: History, session: string, calls: readonly Call[], time: AuthorityTime): Step[] {
   const world = worldOf(history, calls);
+  const { retries } = history;
   const faults = history.faults.filter(
     (fault) => fault.of === "authority" && fault.fault !== "step" && (fault.session ?? session) === session,
   );
-  const steps = [...calls.flatMap((call) => stepsOfCall(call, time, world)), ...faults.map(stepOfFault)];
+  const steps = [...calls.flatMap((call) => stepsOfCall(call, time, world, retries)), ...faults.map(stepOfFault)];
   return steps.map((step, id) => ({ ...step, id }));
 }
 
-function stepsOfCall(call: Call, time: AuthorityTime, world: World): Unnumbered[] {
+function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boolean): Unnumbered[] {
   const { invoke, returned, answer, end } = call;
   const common = {
     begin: invoke.order,
     end,
     ended: returned,
+    reveals:
+      answer.answer === "granted" && !world.untold.has("previous") ? { previous: answer.previous?.owner } : undefined,
     sources: sourcesOf(call),
     describe: () => describeCall(call),
     assumed: assumedAfter(call),
+    lapses: Number.POSITIVE_INFINITY,
   };
-  if (Number.isFinite(end)) {
-    return [
-      { ...common, apply: (possible, until) => explain(possible, invoke, answer, time.span(call, until), world) },
-    ];
-  }
   const unknown = (asked: InvokeEvent): Unnumbered => ({
     ...common,
+    end: Number.POSITIVE_INFINITY,
+    ended: undefined,
     apply: (possible, until) => explainUnknown(possible, asked, time.span(call, until), world),
   });
+  if (Number.isFinite(end)) {
+    const answered: Unnumbered = {
+      ...common,
+      apply: (possible, until) => explain(possible, invoke, answer, time.span(call, until), world),
+    };
+    const repeats = retries && (invoke.op === "acquire" || invoke.op === "renew");
+    return repeats ? [answered, { ...unknown(invoke), lapses: end }] : [answered];
+  }
   switch (invoke.op) {
     case "inspect":
       return [];
@@ -71,6 +84,8 @@ function stepOfFault(fault: Lasting<FaultEvent>): Unnumbered {
     begin: fault.began,
     end: fault.order,
     ended: fault,
+    lapses: Number.POSITIVE_INFINITY,
+    reveals: undefined,
     sources: [fault.source],
     describe: () => `the record suffered the fault ${fault.fault}`,
     apply: () => [after],
