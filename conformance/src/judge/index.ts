@@ -1,0 +1,10 @@
+export { encodeEvent, type UnwrittenEvent } from "./encode.js";
+export type { Answer, FaultKind, HistoryEvent, LogEntry, MetaEvent, Source, StoreOp } from "./event.js";
+export { HistoryFormatError } from "./fields.js";
+export { type Call, type History, readHistory } from "./history.js";
+export { type HistoryCounts, type Judgement, judge } from "./judge.js";
+export type { Undecided } from "./linearizability.js";
+export { judgementToJson, judgementToText } from "./print-judgement.js";
+export { type RecordedHold, Recorder, type RecorderOptions } from "./recorder.js";
+export { RULES, type Rule, type Violation } from "./rules.js";
+export { FileSink, MemorySink, type Sink } from "./sink.js";

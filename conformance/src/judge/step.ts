@@ -1,0 +1,132 @@
+/** What takes its place in the order of one session: its calls, and the faults that struck its record. */
+
+import type { AuthorityTime, Instant } from "./authority-time.js";
+import { describeCall } from "./describe.js";
+import type { FaultEvent, InvokeEvent, Source } from "./event.js";
+import { explain, explainUnknown, type World } from "./explain.js";
+import { type Call, type History, type Lasting, sourcesOf } from "./history.js";
+import { ANYTHING, exactly, NONE, type PossibleRecord } from "./possible-record.js";
+
+/** Something that is applied at one point of the order. */
+export type Step = Readonly<{
+  id: number;
+  begin: number;
+  /** Infinity if it may be applied at any later time, or never. */
+  end: number;
+  /** Where it ends. */
+  ended: Instant | undefined;
+  /** From here on it can no longer be applied, if it never was. Infinity for most. */
+  lapses: number;
+  /** Its answer names the hold before it, which therefore somebody saw: of this owner, or none. */
+  reveals: Readonly<{ previous: string | undefined }> | undefined;
+  sources: readonly Source[];
+  describe: () => string;
+  /** The records that may be kept after it, if it is applied before `until`. */
+  apply: (possible: PossibleRecord, until: Instant) => readonly PossibleRecord[];
+  /** What to go on with once it has turned out that nothing explains it. */
+  assumed: PossibleRecord;
+}>;
+
+type Unnumbered = Omit<Step, "id">;
+
+/** The steps of one session; `calls` are its calls. */
+export function stepsOf(history: History, session: string, calls: readonly Call[], time: AuthorityTime): Step[] {
+  const world = worldOf(history, calls);
+  const { retries } = history;
+  const faults = history.faults.filter(
+    (fault) => fault.of === "authority" && fault.fault !== "step" && (fault.session ?? session) === session,
+  );
+  const steps = [...calls.flatMap((call) => stepsOfCall(call, time, world, retries)), ...faults.map(stepOfFault)];
+  return steps.map((step, id) => ({ ...step, id }));
+}
+
+function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boolean): Unnumbered[] {
+  const { invoke, returned, answer, end } = call;
+  const common = {
+    begin: invoke.order,
+    end,
+    ended: returned,
+    reveals:
+      answer.answer === "granted" && !world.untold.has("previous") ? { previous: answer.previous?.owner } : undefined,
+    sources: sourcesOf(call),
+    describe: () => describeCall(call),
+    assumed: assumedAfter(call),
+    lapses: Number.POSITIVE_INFINITY,
+  };
+  const unknown = (asked: InvokeEvent): Unnumbered => ({
+    ...common,
+    end: Number.POSITIVE_INFINITY,
+    ended: undefined,
+    apply: (possible, until) => explainUnknown(possible, asked, time.span(call, until), world),
+  });
+  if (Number.isFinite(end)) {
+    const answered: Unnumbered = {
+      ...common,
+      apply: (possible, until) => explain(possible, invoke, answer, time.span(call, until), world),
+    };
+    const repeats = retries && (invoke.op === "acquire" || invoke.op === "renew");
+    return repeats ? [answered, { ...unknown(invoke), lapses: end }] : [answered];
+  }
+  switch (invoke.op) {
+    case "inspect":
+      return [];
+    case "acquire":
+      // Whoever gives up an acquire takes it back, by owner, now or later.
+      return [unknown(invoke), unknown({ ...invoke, op: "release", token: undefined })];
+    default:
+      return [unknown(invoke)];
+  }
+}
+
+function stepOfFault(fault: Lasting<FaultEvent>): Unnumbered {
+  const after = fault.fault === "delete" ? NONE : ANYTHING;
+  return {
+    begin: fault.began,
+    end: fault.order,
+    ended: fault,
+    lapses: Number.POSITIVE_INFINITY,
+    reveals: undefined,
+    sources: [fault.source],
+    describe: () => `the record suffered the fault ${fault.fault}`,
+    apply: () => [after],
+    assumed: after,
+  };
+}
+
+function assumedAfter({ invoke, answer }: Call): PossibleRecord {
+  if (answer.answer !== "granted") return ANYTHING;
+  const { token, expiry, ttl, previous, releaseRequested } = answer;
+  const acquiredAt = expiry - ttl;
+  const owner = answer.owner ?? invoke.newOwner ?? invoke.owner ?? "";
+  return exactly({
+    ...{ owner, token, expiry, ttl, acquiredAt, metadata: {}, standing: "held" },
+    ...(previous && { previous }),
+    ...(releaseRequested === true && { releaseRequested: { at: acquiredAt } }),
+  });
+}
+
+function worldOf({ ttl, grain, skew, forgetAfter, untold, kills }: History, calls: readonly Call[]): World {
+  const tokens = new Map<string, Set<bigint>>();
+  const note = (owner: string | undefined, token: bigint | undefined): void => {
+    if (owner === undefined || token === undefined) return;
+    tokens.set(owner, (tokens.get(owner) ?? new Set()).add(token));
+  };
+  const goneFrom = new Map<string, number>();
+  for (const { invoke, answer } of calls) {
+    note(invoke.owner, invoke.op === "transfer" || invoke.op === "acquire" ? undefined : invoke.token);
+    if (answer.answer === "granted") {
+      note(answer.owner ?? invoke.newOwner ?? invoke.owner, answer.token);
+      note(answer.previous?.owner, answer.previous?.token);
+    }
+    if (answer.answer === "seen") note(answer.owner, answer.token);
+    if (invoke.op !== "acquire" || invoke.owner === undefined) continue;
+    const kill = kills.find(({ process, order }) => process === invoke.process && order > invoke.order);
+    if (kill !== undefined) goneFrom.set(invoke.owner, kill.began);
+  }
+  const none: ReadonlySet<bigint> = new Set();
+  return {
+    ...{ ttl, grain, skew, forgetAfter, untold },
+    gone: (owner, before) => (goneFrom.get(owner) ?? Number.POSITIVE_INFINITY) < before,
+    tokensOf: (owner) => tokens.get(owner) ?? none,
+  };
+}
