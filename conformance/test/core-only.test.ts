@@ -3,11 +3,11 @@ import {
   forwardLease,
   LeaseHeldError,
   LeaseUnsupportedError,
+  NO_CAPABILITIES,
   POWERS,
 } from "@leasehold/session-lease";
 import { describe, expect, test } from "vitest";
 import { FakeClock, runConformance, type Subject, transitionLease } from "../src/index.js";
-import { NOTHING_OPTIONAL } from "./reference.js";
 
 const refuse = (what: string) => (): Promise<never> => Promise.reject(new LeaseUnsupportedError(`cannot ${what}`));
 
@@ -22,7 +22,7 @@ function coreOnly(overrides: Partial<FullSessionLease> = {}): Subject {
       const powers = Object.fromEntries(POWERS.map((power) => [power, refuse(power)]));
       const lease = forwardLease(inner, {
         ...powers,
-        capabilities: NOTHING_OPTIONAL,
+        capabilities: NO_CAPABILITIES,
         acquire: (id, owner, options = {}) =>
           options.ttl === undefined && options.metadata === undefined
             ? inner.acquire(id, owner, options)
@@ -74,7 +74,7 @@ describe("a capability declared absent, and there all the same, is a lie", () =>
 });
 
 test("a capability declared, and refused, is a lie", async () => {
-  const capabilities = { ...NOTHING_OPTIONAL, domain: true };
+  const capabilities = { ...NO_CAPABILITIES, domain: true };
   const { results } = await runConformance(coreOnly({ capabilities }), { effort: "quick" });
   expect(results.find(({ id }) => id === "C00-domain")).toMatchObject({ verdict: "failed", level: "MUST" });
 });

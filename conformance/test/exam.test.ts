@@ -1,6 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { CHECKS, type Check, CheckFailure, checksFor, discrepancy, Exam, must, runConformance } from "../src/index.js";
-import { reference } from "./reference.js";
+import {
+  CHECKS,
+  type Check,
+  CheckFailure,
+  checksFor,
+  discrepancy,
+  Exam,
+  must,
+  runConformance,
+  type Subject,
+} from "../src/index.js";
+import { reference } from "./reference/reference.js";
 
 const passes = must({ id: "T00-passes", stake: "truth", sentence: "One is one." }, async () => undefined);
 const fails = must({ id: "T00-fails", stake: "truth", sentence: "One is two." }, async () => {
@@ -12,8 +22,17 @@ const lacks = must(
 );
 const owns = must({ id: "L02-owns", stake: "ownership", sentence: "One holder." }, async () => undefined);
 
+/** The least that a subject can be. */
+const bare: Subject = {
+  name: "bare",
+  open: async () => {
+    const { lease, advance } = await reference().open();
+    return { lease, advance };
+  },
+};
+
 async function examined(checks: readonly Check[], options?: ConstructorParameters<typeof Exam>[1]) {
-  const exam = new Exam(reference(), options, checks);
+  const exam = new Exam(bare, options, checks);
   for (const check of checks) await exam.examine(check);
   return exam.report();
 }

@@ -117,7 +117,12 @@ export const TAKEOVER_CHECKS: readonly Check[] = [
       await bench.lease.release(lost);
       await restore();
       await bench.advance(1 + bench.grain);
-      higher((await bench.lease.acquire("s", "c")).token, lost.token, "an acquire after the restore");
+      // To a watcher of silence the hold that came back is a new one, and has to fall silent first.
+      const next = await bench.lease.acquire("s", "c").catch(async () => {
+        await bench.expire();
+        return bench.lease.acquire("s", "c");
+      });
+      higher(next.token, lost.token, "an acquire after the restore");
     },
   ),
   must(

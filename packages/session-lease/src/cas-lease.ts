@@ -29,20 +29,33 @@ import { compareBytes } from "./order.js";
 import { isLive, type LeaseRecord, MAX_TOKEN } from "./record.js";
 import { whenAnswered } from "./settle.js";
 import type { Exhausted, Granted, Held, Refused } from "./transition.js";
+import { watchedSilence } from "./watched-silence.js";
 
 /** Ms. */
 export const DEFAULT_TTL = 30_000;
 /** Ms. */
 export const DEFAULT_FORGET_AFTER = 60_000;
+/** Ms, where several hosts' clocks seed the tokens: a day is more than any of them is wrong by. */
+const FORGET_AFTER_WITHOUT_CLOCK = 86_400_000;
 
 export interface CasLeaseOptions<V> extends CasStore<V> {
   /** Name of the adapter for messages. */
   readonly name: string;
   /** Decides expiry unless `load` answers with the store's own `now`. The host's, unless given. */
   readonly clock?: Clock | undefined;
+  /**
+   * What ends a hold that is not renewed. `clock` (unless given): its expiry, by the store's clock or by `clock`, which
+   * every rival must share. `watched-silence`: that the record has not changed for its ttl while this process watched, for
+   * a store without a clock and rivals on several hosts; `swap` must then answer with the new version. See
+   * `watched-silence.ts`.
+   */
+  readonly expiry?: "clock" | "watched-silence" | undefined;
   /** Ms, for acquire without a ttl of its own; 30 s unless given. */
   readonly ttl?: number | undefined;
-  /** Ms for which a dead record is kept after its expiry and its token; 60 s unless given. */
+  /**
+   * Ms for which a dead record is kept after its expiry and its token; 60 s unless given. With watched silence a day, for
+   * it must be more than the clocks of any two hosts differ by: the clock of the next holder's host seeds the next token.
+   */
   readonly forgetAfter?: number | undefined;
   /** Ms after which a store that has not answered is given up; absent for one that always answers. */
   readonly timeout?: number | undefined;
@@ -56,13 +69,16 @@ export interface CasLeaseOptions<V> extends CasStore<V> {
 
 /** Turns a compare-and-set into a complete lease: `transition` around it, in a loop. See `CasStore` for what the store must promise. */
 export function casLease<V>(options: CasLeaseOptions<V>): FullSessionLease {
-  const { forgetAfter = DEFAULT_FORGET_AFTER } = options;
+  const { expiry = "clock", clock = hostClock } = options;
+  const unclocked = expiry === "watched-silence";
+  const { forgetAfter = unclocked ? FORGET_AFTER_WITHOUT_CLOCK : DEFAULT_FORGET_AFTER } = options;
   if (!Number.isInteger(forgetAfter) || forgetAfter < 1) {
     throw new LeaseInvalidError(
       `forgetAfter must be a whole number of milliseconds above 0, not ${String(forgetAfter)}`,
     );
   }
-  return createLease(new CasDriver(options, forgetAfter));
+  const watched = unclocked ? { ...options, ...watchedSilence(options, clock) } : options;
+  return createLease(new CasDriver(watched, forgetAfter));
 }
 
 class CasDriver<V> implements LeaseDriver {

@@ -1,0 +1,5 @@
+export default {
+  testEnvironment: "node",
+  testMatch: ["**/exam.mjs"],
+  transform: {}, // what is here runs as it is
+};
