@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
@@ -48,14 +47,6 @@ describe("a program that uses the leash", () => {
       child.ended.then(() => console.log(JSON.stringify("to the end")));
     `);
     expect(seen).toBe("to the end");
-  });
-
-  it("does what the README says", async () => {
-    const folder = fileURLToPath(new URL("..", import.meta.url));
-    const [, source] = /```js\n([\s\S]*?)```/.exec(readFileSync(`${folder}/README.md`, "utf8")) ?? [];
-    if (source === undefined) throw new Error("no example in the README");
-    const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", source], { cwd: folder });
-    expect((await run).stdout).toBe("working\n0 absent\n");
   });
 
   it("takes its groups with it when it calls process.exit", async () => {

@@ -1,0 +1,52 @@
+/**
+ * The examples in the READMEs run as printed, and print what their comments say: `console.log(...); // this`. They run where
+ * a reader's program would, in a folder of its own with the packages installed.
+ */
+
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+const packages = fileURLToPath(new URL("../../packages", import.meta.url));
+const names = readdirSync(packages);
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "leasehold-readme-"));
+  const scope = join(folder, "node_modules/@leasehold");
+  mkdirSync(scope, { recursive: true });
+  for (const name of names) symlinkSync(join(packages, name), join(scope, name));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function examplesOf(name: string): string[] {
+  const readme = readFileSync(join(packages, name, "README.md"), "utf8");
+  return [...readme.matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
+}
+
+async function run(code: string): Promise<string[]> {
+  const flags = ["--input-type=module", "--eval", code];
+  const { stdout } = await promisify(execFile)(process.execPath, flags, { cwd: folder, timeout: 30_000 });
+  return stdout.trimEnd().split("\n");
+}
+
+describe.each(names)("%s", (name) => {
+  const examples = examplesOf(name);
+
+  it("shows how it is used", () => {
+    expect(examples).not.toEqual([]);
+  });
+
+  it.each(examples)("keeps what its example promises (%#)", { timeout: 60_000 }, async (code) => {
+    const promised = [...code.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, said]) => said);
+    expect(promised).not.toEqual([]);
+    const printed = await run(code);
+    expect(printed.filter((line) => promised.includes(line))).toEqual(promised);
+  });
+});
