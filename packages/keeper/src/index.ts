@@ -1,4 +1,3 @@
-export { awake } from "./awake-clock.js";
 export { LeaseInDoubtError, LeaseLostError } from "./errors.js";
 export { callHook } from "./hook.js";
 export { Keeper, type KeeperState } from "./keeper.js";

@@ -47,7 +47,6 @@ import {
   type SessionLease,
 } from "@leasehold/session-lease";
 import { Alarm } from "./alarm.js";
-import { awake } from "./awake-clock.js";
 import { ClockWatch } from "./clock-watch.js";
 import { LeaseInDoubtError, LeaseLostError } from "./errors.js";
 import { callHook } from "./hook.js";
@@ -171,7 +170,7 @@ export class Keeper {
    * delivered within `budgetMs` (5,000 unless given); the ttl then decides.
    */
   release(options: { readonly budgetMs?: number | undefined } = {}): Promise<ReleaseOutcome | "lost"> {
-    this.#release ??= awake(this.#giveUp(options.budgetMs ?? RELEASE_BUDGET));
+    this.#release ??= this.#giveUp(options.budgetMs ?? RELEASE_BUDGET);
     return this.#release;
   }
 

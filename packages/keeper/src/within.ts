@@ -1,3 +1,5 @@
+/** Waits of bounded length, in the middle of a call that somebody awaits: unlike other timers, theirs keep the program alive. */
+
 import { type Clock, LeaseUnknownOutcomeError } from "@leasehold/session-lease";
 
 /**
@@ -21,6 +23,7 @@ export function within<T>(
         cut.abort(error);
       },
       Math.max(0, ms),
+      { keepAlive: true },
     );
     // A call that throws instead of rejecting becomes a rejection here.
     const answer = new Promise<T>((settle) => settle(call(cut.signal)));
@@ -31,14 +34,14 @@ export function within<T>(
 /** Resolves after `ms`. */
 export function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    clock.schedule(resolve, ms);
+    clock.schedule(resolve, ms, { keepAlive: true });
   });
 }
 
 /** True once `promise` has resolved or rejected, false after `ms`. */
 export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = clock.schedule(() => resolve(false), Math.max(0, ms));
+    const timer = clock.schedule(() => resolve(false), Math.max(0, ms), { keepAlive: true });
     const settled = (): void => {
       timer.cancel();
       resolve(true);

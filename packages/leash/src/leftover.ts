@@ -1,6 +1,5 @@
 import type { Clock } from "@leasehold/session-lease";
 import { hostClock, ownProcessIdentity, sharesProcessSpace } from "@leasehold/session-lease/host";
-import { awake } from "./awake-clock.js";
 import { GroupEnds } from "./group-ends.js";
 import { type GroupIdentity, requireGroupIdentity } from "./group-identity.js";
 import { type Standing, signalGroup, standingAtAGlance, standingInSurvey } from "./group-standing.js";
@@ -43,7 +42,7 @@ export async function killLeftover(
   const standing = await standingOf(group);
   if (standing !== "present") return standing;
   signalGroup(group.id, "SIGKILL");
-  await awake(goneWithin(group, withinMs, clock));
+  await goneWithin(group, withinMs, clock);
   return "killed";
 }
 
@@ -52,11 +51,12 @@ async function standingOf(group: GroupIdentity): Promise<Standing> {
   return standing === "look" ? standingInSurvey(group, await survey()).standing : standing;
 }
 
+/** Its timer keeps the program alive, as those of `GroupEnds` do not: a new holder has nothing else to live by. */
 function goneWithin(group: GroupIdentity, withinMs: number, clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = clock.schedule(() => {
+    const late = (): void =>
       reject(new LeashError("not-gone", `process group ${group.id} is still there ${withinMs} ms after SIGKILL`));
-    }, withinMs);
+    const timer = clock.schedule(late, withinMs, { keepAlive: true });
     void new GroupEnds(clock).whenGone(group).then(() => {
       timer.cancel();
       resolve();

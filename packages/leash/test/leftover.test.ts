@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { type Clock, hostClock } from "@leasehold/session-lease";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { identifyGroup, MARK_VARIABLE } from "../src/group-identity.js";
 import { type GroupIdentity, killLeftover } from "../src/index.js";
@@ -43,6 +44,20 @@ describe("killLeftover", () => {
     expect(await killLeftover(JSON.parse(JSON.stringify(group)))).toBe("killed");
     expect(statesOf(group.id)).toBe("");
     expect(await killLeftover(group)).toBe("absent");
+  });
+
+  it("keeps a program alive that has nothing else to do than to wait for it", async () => {
+    const { group } = await stray("echo up; exec sleep 60");
+    const waits: (boolean | undefined)[] = [];
+    const clock: Clock = {
+      ...hostClock,
+      schedule: (callback, delayMs, options) => {
+        waits.push(options?.keepAlive);
+        return hostClock.schedule(callback, delayMs, options);
+      },
+    };
+    expect(await killLeftover(group, { clock })).toBe("killed");
+    expect(waits.filter((keepAlive) => keepAlive === true)).toHaveLength(1);
   });
 
   it("kills members whose leader is gone, by their mark", async () => {

@@ -12,7 +12,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { awake, checkRenewal } from "@leasehold/keeper";
+import { checkRenewal } from "@leasehold/keeper";
 import {
   type Clock,
   DEFAULT_TTL,
@@ -125,14 +125,12 @@ export class SessionRuns {
    */
   drain(deadlineMs: number): Promise<DrainOutcome> {
     if (!(deadlineMs >= 0)) throw new LeaseInvalidError(`the deadline must be 0 ms or more, not ${String(deadlineMs)}`);
-    this.#drain ??= awake(
-      drainRuns(this.#runs, {
-        deadlineMs,
-        clock: this.#clock,
-        abort: (run) => this.#abort(run, new DrainError()),
-        log: (event) => this.#reporter.log(event),
-      }),
-    );
+    this.#drain ??= drainRuns(this.#runs, {
+      deadlineMs,
+      clock: this.#clock,
+      abort: (run) => this.#abort(run, new DrainError()),
+      log: (event) => this.#reporter.log(event),
+    });
     return this.#drain;
   }
 
