@@ -12,9 +12,10 @@ import {
   isLive,
   type Lease,
   LeaseHeldError,
-  type LeaseInfo,
   LeaseInvalidError,
   type LeaseRecord,
+  leaseInfoOf,
+  leaseOf,
   type Outcome,
   transition,
 } from "@leasehold/session-lease";
@@ -52,34 +53,16 @@ export function transitionLease({ clock, ttl }: { clock: FakeClock; ttl: number 
     requestRelease: ({ sessionId, ...note }) => apply(sessionId, { op: "request-release", ...note }).kind === "done",
     inspect: (sessionId) => {
       const record = records.get(sessionId);
-      return record !== undefined && isLive(record, clock.wall()) ? infoOf(sessionId, record) : undefined;
+      return record !== undefined && isLive(record, clock.wall()) ? leaseInfoOf(sessionId, record) : undefined;
     },
     list: ({ after, limit }) => {
       const live = [...records]
         .filter(([id, record]) => isLive(record, clock.wall()) && (after === undefined || compareBytes(id, after) > 0))
         .sort(([a], [b]) => compareBytes(a, b))
-        .map(([id, record]) => infoOf(id, record));
+        .map(([id, record]) => leaseInfoOf(id, record));
       const leases = live.slice(0, limit);
       const last = leases.at(-1);
       return live.length > limit && last !== undefined ? { leases, next: last.sessionId } : { leases };
     },
   });
-}
-
-function leaseOf(sessionId: string, record: LeaseRecord): Lease {
-  const { owner, token, expiry, ttl, previous, releaseRequested } = record;
-  return {
-    sessionId,
-    owner,
-    token,
-    expiry,
-    ttl,
-    ...(previous && { previous }),
-    ...(releaseRequested && { releaseRequested }),
-  };
-}
-
-function infoOf(sessionId: string, record: LeaseRecord): LeaseInfo {
-  const { previous: _past, ...lease } = leaseOf(sessionId, record);
-  return { ...lease, acquiredAt: record.acquiredAt, metadata: record.metadata };
 }

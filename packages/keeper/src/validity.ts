@@ -1,4 +1,4 @@
-import { type Moment, validityEnd } from "@leasehold/session-lease";
+import { type Moment, timeLeft, validityEnd } from "@leasehold/session-lease";
 import { clocksApart } from "./clock-watch.js";
 
 /** What the holder's own clocks say about its hold. */
@@ -37,7 +37,7 @@ export class Validity {
 
   /** Ms, by the clock that leaves less. */
   left(now: Moment): number {
-    return Math.min(this.end.wall - now.wall, this.end.monotonic - now.monotonic);
+    return timeLeft(this.end, now);
   }
 
   areClocksApart(now: Moment): boolean {

@@ -3,7 +3,8 @@
 // prints. `node bench/leash.mjs [GROUPS=1000] [STARTS=100]`, after a build.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { hostClock, isDead, readProcessStat } from "@leasehold/session-lease/host";
+import { hostClock } from "@leasehold/session-lease";
+import { isDead, readProcessStat } from "@leasehold/session-lease/host";
 import { Leash, NO_END } from "../dist/index.js";
 
 const groups = Number(process.argv[2] ?? 1_000);

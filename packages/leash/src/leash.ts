@@ -22,8 +22,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { type Clock, type Moment, momentOf } from "@leasehold/session-lease";
-import { hostClock } from "@leasehold/session-lease/host";
+import { type Clock, hostClock, type Moment, momentOf } from "@leasehold/session-lease";
 import { findCommand, requireDirectory } from "./command.js";
 import { type GatedProcess, type Stdio, startGated } from "./gated-process.js";
 import { GroupEnds } from "./group-ends.js";

@@ -13,12 +13,12 @@
 
 import type { ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { type Clock, type Moment, momentOf, type Timer } from "@leasehold/session-lease";
+import { type Clock, type Moment, momentOf, type Timer, timeLeft } from "@leasehold/session-lease";
 import type { GroupEnds } from "./group-ends.js";
 import type { GroupIdentity } from "./group-identity.js";
 import { deliverSignal } from "./group-standing.js";
 import { LeashError } from "./leash-error.js";
-import { requireMoment, timeLeft } from "./validity-end.js";
+import { requireMoment } from "./validity-end.js";
 import type { WatchReport } from "./watch.js";
 import type { HolderMessage } from "./watch-messages.js";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "@leasehold/session-lease";
-import { hostClock, ownProcessIdentity, sharesProcessSpace } from "@leasehold/session-lease/host";
+import { type Clock, hostClock } from "@leasehold/session-lease";
+import { ownProcessIdentity, sharesProcessSpace } from "@leasehold/session-lease/host";
 import { GroupEnds } from "./group-ends.js";
 import { type GroupIdentity, requireGroupIdentity } from "./group-identity.js";
 import { type Standing, signalGroup, standingAtAGlance, standingInSurvey } from "./group-standing.js";

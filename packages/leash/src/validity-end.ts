@@ -1,4 +1,4 @@
-import type { Moment } from "@leasehold/session-lease";
+import { type Moment, timeLeft } from "@leasehold/session-lease";
 import { LeashError } from "./leash-error.js";
 
 /**
@@ -9,12 +9,7 @@ export const NO_END: Moment = { wall: Number.POSITIVE_INFINITY, monotonic: Numbe
 
 /** The earlier of the two clocks counts; at the very instant it is over. */
 export function hasEnded(until: Moment, now: Moment): boolean {
-  return now.wall >= until.wall || now.monotonic >= until.monotonic;
-}
-
-/** Ms until the first of the two clocks gets there; zero or less: over. */
-export function timeLeft(until: Moment, now: Moment): number {
-  return Math.min(until.wall - now.wall, until.monotonic - now.monotonic);
+  return timeLeft(until, now) <= 0;
 }
 
 /** Throws `invalid` unless both clocks are given as numbers. */

@@ -14,9 +14,9 @@
  * that was read too late names an instant that has passed, and extends nothing.
  */
 
-import type { Moment } from "@leasehold/session-lease";
+import { type Moment, timeLeft } from "@leasehold/session-lease";
 import type { GroupIdentity } from "./group-identity.js";
-import { hasEnded, timeLeft } from "./validity-end.js";
+import { hasEnded } from "./validity-end.js";
 
 type State = "running" | "suspended" | "stopped" | "killed";
 

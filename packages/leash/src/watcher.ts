@@ -7,11 +7,9 @@
  * sends to everybody: it has to be the last to go.
  */
 
-import type { Moment, Timer } from "@leasehold/session-lease";
-import { hostClock } from "@leasehold/session-lease/host";
+import { hostClock, type Moment, momentOf, type Timer, timeLeft } from "@leasehold/session-lease";
 import { deliverSignal } from "./group-standing.js";
 import { type Survey, surveyNow } from "./group-survey.js";
-import { timeLeft } from "./validity-end.js";
 import { Watch } from "./watch.js";
 import { decodeHolderMessage, encodeLine, LineCutter, type Numbered, type WatcherMessage } from "./watch-messages.js";
 
@@ -22,7 +20,7 @@ import { decodeHolderMessage, encodeLine, LineCutter, type Numbered, type Watche
 const LOOK_EVERY = 200;
 
 const killAfterMs = Number(process.argv[2]);
-const now = (): Moment => ({ wall: hostClock.wall(), monotonic: hostClock.monotonic() });
+const now = (): Moment => momentOf(hostClock);
 
 let shared: Survey | undefined;
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Moment } from "@leasehold/session-lease";
-import { hostClock, isDead, readProcessStat } from "@leasehold/session-lease/host";
+import { hostClock, type Moment } from "@leasehold/session-lease";
+import { isDead, readProcessStat } from "@leasehold/session-lease/host";
 import { expect } from "vitest";
 import type { GroupIdentity } from "../src/index.js";
 

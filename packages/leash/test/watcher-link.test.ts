@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { hostClock } from "@leasehold/session-lease/host";
+import { hostClock } from "@leasehold/session-lease";
 import { afterEach, expect, it, vi } from "vitest";
 import type { GroupIdentity } from "../src/index.js";
 import { WatcherLink } from "../src/watcher-link.js";

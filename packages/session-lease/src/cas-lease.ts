@@ -26,7 +26,7 @@ import type {
   ReleaseOutcome,
 } from "./lease.js";
 import { compareBytes } from "./order.js";
-import { isLive, type LeaseRecord, MAX_TOKEN } from "./record.js";
+import { isLive, leaseInfoOf, leaseOf, MAX_TOKEN } from "./record.js";
 import { whenAnswered } from "./settle.js";
 import type { Exhausted, Granted, Held, Refused } from "./transition.js";
 import { watchedSilence } from "./watched-silence.js";
@@ -163,7 +163,7 @@ class CasDriver<V> implements LeaseDriver {
     const loaded = await this.#options.load(sessionId, context);
     if (loaded?.broken !== undefined) throw loaded.broken;
     if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? this.#now())) return undefined;
-    return infoOf(sessionId, loaded.record);
+    return leaseInfoOf(sessionId, loaded.record);
   }
 
   async close(): Promise<void> {
@@ -184,7 +184,7 @@ async function listLive(
   const live: LeaseInfo[] = [];
   for await (const { sessionId, record, now: storeNow } of records) {
     if (after !== undefined && compareBytes(sessionId, after) <= 0) continue;
-    if (isLive(record, storeNow ?? now())) live.push(infoOf(sessionId, record));
+    if (isLive(record, storeNow ?? now())) live.push(leaseInfoOf(sessionId, record));
   }
   live.sort((a, b) => compareBytes(a.sessionId, b.sessionId));
   const leases = live.slice(0, limit);
@@ -206,17 +206,6 @@ function grant(sessionId: string, outcome: Granted | Held | Refused | Exhausted)
     case "exhausted":
       throw new LeaseInvalidError(`the session has used up its tokens: none is left below ${MAX_TOKEN + 1n}`);
   }
-}
-
-function leaseOf(sessionId: string, record: LeaseRecord): Lease {
-  const { owner, token, expiry, ttl, previous, releaseRequested } = record;
-  const lease = { sessionId, owner, token, expiry, ttl, ...(previous && { previous }) };
-  return releaseRequested === undefined ? lease : { ...lease, releaseRequested };
-}
-
-function infoOf(sessionId: string, record: LeaseRecord): LeaseInfo {
-  const { previous: _past, ...lease } = leaseOf(sessionId, record);
-  return { ...lease, acquiredAt: record.acquiredAt, metadata: { ...record.metadata } };
 }
 
 const LOSS = {

@@ -5,6 +5,7 @@
  * other, and a code is found through any chain of `cause` or `AggregateError`.
  */
 
+import { findInChain } from "./error-chain.js";
 import type { LossReason } from "./lease.js";
 
 /**
@@ -138,23 +139,11 @@ export class LeaseAbortedError extends LeaseError {
   }
 }
 
-const isBranded = (value: unknown): value is LeaseError =>
-  typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[BRAND] === true;
+const isLeaseError = (value: object): value is LeaseError => (value as Record<symbol, unknown>)[BRAND] === true;
 
 /** The first error of the port in `error`, its causes, and the errors of an aggregate; undefined when there is none. */
 export function findLeaseError(error: unknown): LeaseError | undefined {
-  const seen = new Set<unknown>();
-  const queue: unknown[] = [error];
-  while (queue.length > 0) {
-    const next = queue.shift();
-    if (typeof next !== "object" || next === null || seen.has(next)) continue;
-    if (isBranded(next)) return next;
-    seen.add(next);
-    const { cause, errors } = next as { cause?: unknown; errors?: unknown };
-    queue.push(cause);
-    if (Array.isArray(errors)) queue.push(...errors);
-  }
-  return undefined;
+  return findInChain(error, isLeaseError);
 }
 
 /** The code of the first error of the port found in `error`, as `findLeaseError` looks for it. */

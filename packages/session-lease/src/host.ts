@@ -1,9 +1,8 @@
 /**
- * What only a process on a host has: its own life and that of its neighbours, as /proc tells it. Kept out of the main
- * entry so that the port itself needs no Node.
+ * What only a process on a host has: its own life and that of its neighbours, as /proc tells it. An entry of its own, since
+ * only adapters and leashes on one host ask.
  */
 
-export { hostClock } from "./host-clock.js";
 export type { ProcessIdentity } from "./lease.js";
 export {
   ownProcessIdentity,

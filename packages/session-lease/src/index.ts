@@ -24,6 +24,7 @@ export type {
   RenewRequest,
   TransferRequest,
 } from "./driver.js";
+export { findInChain } from "./error-chain.js";
 export {
   findLeaseError,
   isLeaseAborted,
@@ -85,6 +86,8 @@ export {
   isLive,
   isSameProcess,
   type LeaseRecord,
+  leaseInfoOf,
+  leaseOf,
   MAX_TOKEN,
   type Standing,
 } from "./record.js";
@@ -120,6 +123,7 @@ export {
   type Moment,
   momentOf,
   remainingValidity,
+  timeLeft,
   validityEnd,
   validityMargin,
 } from "./validity.js";

@@ -1,4 +1,4 @@
-import type { HoldEnd, Metadata, PreviousHold, ProcessIdentity, ReleaseRequest } from "./lease.js";
+import type { HoldEnd, Lease, LeaseInfo, Metadata, PreviousHold, ProcessIdentity, ReleaseRequest } from "./lease.js";
 
 /** 2^63-1: what a signed 64-bit column, and a Redis integer, still hold. */
 export const MAX_TOKEN: bigint = 2n ** 63n - 1n;
@@ -65,4 +65,17 @@ export function isSameProcess(a: ProcessIdentity | undefined, b: ProcessIdentity
     a.pidNamespace === b.pidNamespace &&
     a.timeNamespace === b.timeNamespace
   );
+}
+
+/** The lease of a grant, as its holder gets it. */
+export function leaseOf(sessionId: string, record: LeaseRecord): Lease {
+  const { owner, token, expiry, ttl, previous, releaseRequested } = record;
+  const lease = { sessionId, owner, token, expiry, ttl, ...(previous && { previous }) };
+  return releaseRequested === undefined ? lease : { ...lease, releaseRequested };
+}
+
+/** The hold, as an observer sees it. */
+export function leaseInfoOf(sessionId: string, record: LeaseRecord): LeaseInfo {
+  const { previous: _past, ...lease } = leaseOf(sessionId, record);
+  return { ...lease, acquiredAt: record.acquiredAt, metadata: { ...record.metadata } };
 }

@@ -38,6 +38,11 @@ export function remainingValidity(since: Moment, ttl: number, now: Moment): numb
   return ttl - validityMargin(ttl) - elapsedForHolder(since, now);
 }
 
+/** Ms until the first of the two clocks reaches `end`; zero or less: it is over. */
+export function timeLeft(end: Moment, now: Moment): number {
+  return Math.min(end.wall - now.wall, end.monotonic - now.monotonic);
+}
+
 /** The absolute end of validity on both clocks; the earlier counts. */
 export function validityEnd(since: Moment, ttl: number): Moment {
   const span = ttl - validityMargin(ttl);

@@ -4,6 +4,7 @@ import {
   elapsedForWatcher,
   momentOf,
   remainingValidity,
+  timeLeft,
   validityEnd,
   validityMargin,
 } from "../src/index.js";
@@ -31,4 +32,12 @@ test("validity ends one percent and two milliseconds before the ttl does", () =>
   expect(remainingValidity(since, 30_000, momentOf(clock))).toBe(1);
   clock.elapse(1);
   expect(remainingValidity(since, 30_000, momentOf(clock))).toBe(0);
+});
+
+test.each([
+  ["the monotonic clock gets there first", { wall: 1000, monotonic: 60 }, 40],
+  ["the wall clock gets there first", { wall: 1990, monotonic: 0 }, 10],
+  ["one of them is past it", { wall: 2001, monotonic: 0 }, -1],
+])("time left until an instant on both clocks: %s", (_name, now, left) => {
+  expect(timeLeft({ wall: 2000, monotonic: 100 }, now)).toBe(left);
 });

@@ -1,4 +1,4 @@
-import { findLeaseError, type LeaseHeldError, type ReleaseRequest } from "@leasehold/session-lease";
+import { findInChain, findLeaseError, type LeaseHeldError, type ReleaseRequest } from "@leasehold/session-lease";
 
 /**
  * - `session_leased_elsewhere`: another process drives the session.
@@ -82,15 +82,11 @@ export class ReleaseRequestedError extends RunError {
   }
 }
 
-/** The first error of this package in `error` and its causes; undefined when there is none. */
+const isRunError = (value: object): value is RunError => (value as Record<symbol, unknown>)[BRAND] === true;
+
+/** The first error of this package in `error`, its causes, and the errors of an aggregate; undefined when there is none. */
 export function findRunError(error: unknown): RunError | undefined {
-  const seen = new Set<unknown>();
-  for (let next = error; typeof next === "object" && next !== null && !seen.has(next); ) {
-    if ((next as Record<symbol, unknown>)[BRAND] === true) return next as RunError;
-    seen.add(next);
-    next = (next as { cause?: unknown }).cause;
-  }
-  return undefined;
+  return findInChain(error, isRunError);
 }
 
 /** Ms, at random from 1,000 up to 5,000, so that those who were refused together do not come back together. */

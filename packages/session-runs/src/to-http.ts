@@ -1,4 +1,4 @@
-import { findLeaseError, type LeaseErrorCode, LeaseInvalidError, lossReason } from "@leasehold/session-lease";
+import { findLeaseError, type LeaseErrorCode, lossReason } from "@leasehold/session-lease";
 import { findRunError, type RunError, type RunErrorCode } from "./errors.js";
 
 /** What an HTTP server answers. `message` is safe to show: no stack, no path, no other party's identity. */
@@ -62,7 +62,7 @@ export function toHttp(error: unknown): HttpRefusal {
   if (lease === undefined) return INTERNAL;
   if (lossReason(lease) !== undefined) return LOST;
   // Made by our own validation, from the caller's own words.
-  if (lease instanceof LeaseInvalidError) return { ...LEASE.invalid, message: lease.message };
+  if (lease.code === "invalid") return { ...LEASE.invalid, message: lease.message };
   return LEASE[lease.code];
 }
 

@@ -4,6 +4,8 @@
  * `instanceof`).
  */
 
+import { findInChain } from "@leasehold/session-lease";
+
 const BRAND = Symbol.for("@leasehold/session-store/StoreError");
 
 /**
@@ -146,20 +148,11 @@ export class StoreAbortedError extends StoreError {
   }
 }
 
+const isStoreError = (value: object): value is StoreError => (value as Record<symbol, unknown>)[BRAND] === true;
+
 /** The first error of a store in `error`, its causes, and the errors of an aggregate; undefined when there is none. */
 export function findStoreError(error: unknown): StoreError | undefined {
-  const seen = new Set<unknown>();
-  const queue: unknown[] = [error];
-  while (queue.length > 0) {
-    const next = queue.shift();
-    if (typeof next !== "object" || next === null || seen.has(next)) continue;
-    if ((next as Record<symbol, unknown>)[BRAND] === true) return next as StoreError;
-    seen.add(next);
-    const { cause, errors } = next as { cause?: unknown; errors?: unknown };
-    queue.push(cause);
-    if (Array.isArray(errors)) queue.push(...errors);
-  }
-  return undefined;
+  return findInChain(error, isStoreError);
 }
 
 /** The code of the first error of a store found in `error`, as `findStoreError` looks for it. */
