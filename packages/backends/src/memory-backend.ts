@@ -6,8 +6,7 @@ export const memoryBackend: Backend = {
   scheme: "mem",
   example: "mem:",
   open: async (place, options) => {
-    if (place !== "")
-      throw new BackendUsageError(`mem: takes nothing after the colon; write mem: instead of mem:${place}`);
+    if (place !== "") throw new BackendUsageError("mem: takes nothing after the colon; write mem: alone");
     const { memlease } = await import("@leasehold/memlease");
     return memlease(options);
   },
