@@ -11,6 +11,7 @@ import { randomUUID } from "node:crypto";
 import {
   type Clock,
   casLease,
+  DEFAULT_FORGET_AFTER,
   type FullSessionLease,
   hostClock,
   isForgettable,
@@ -22,7 +23,6 @@ import {
 } from "@leasehold/session-lease";
 
 const DEFAULT_CAPACITY = 1_000_000;
-const DEFAULT_FORGET_AFTER = 60_000;
 
 export interface MemLeaseOptions {
   /** Ms from 10 to 86,400,000; 30 s unless given. */
@@ -69,14 +69,19 @@ export function memlease(options: MemLeaseOptions = {}): FullSessionLease {
 
 type Kept = { readonly record: LeaseRecord; readonly version: number };
 
-/** The records that leases of one process share. */
+/**
+ * The records that leases of one process share, as a compare-and-set whose steps never wait. Make one, hand it to every
+ * `memlease` that is to exclude the others, and leave the rest to them.
+ */
 export class MemoryLeaseStore {
+  /** A random UUID: what tells this store from every other. */
   readonly domain: string = randomUUID();
   readonly #records = new Map<string, Kept>();
   readonly #watchers = new Map<string, Set<() => void>>();
   #lastVersion = 0;
   #latest = 0;
 
+  /** Records kept, dead ones included. */
   get size(): number {
     return this.#records.size;
   }
@@ -93,10 +98,12 @@ export class MemoryLeaseStore {
     };
   }
 
+  /** The session's record and its version. Versions are never given twice in one store. */
   load(sessionId: string): Loaded<number> {
     return this.#records.get(sessionId);
   }
 
+  /** Stores `next` (undefined: deletes) if the version is still `version` (undefined: nothing there); says whether it did. */
   swap(sessionId: string, version: number | undefined, next: LeaseRecord | undefined): boolean {
     if (this.#records.get(sessionId)?.version !== version) return false;
     if (next === undefined) {
@@ -109,19 +116,26 @@ export class MemoryLeaseStore {
     return true;
   }
 
-  /** Forgets what may be forgotten; never a live record, nor one whose token the clock has not safely passed. */
+  /**
+   * Forgets what may be forgotten; never a live record, nor one whose token the clock has not safely passed. Times in ms.
+   * Throws `LeaseUnavailableError` if that leaves no room below `capacity`.
+   */
   makeRoom(capacity: number, now: number, forgetAfter: number): void {
     for (const [sessionId, { record }] of this.#records) {
       if (isForgettable(record, now, forgetAfter)) this.#records.delete(sessionId);
     }
     if (this.#records.size < capacity) return;
-    throw new LeaseUnavailableError(`memlease is full: it keeps ${capacity} records and may forget none of them yet`);
+    throw new LeaseUnavailableError(
+      `memlease is full: it keeps ${capacity} records and may forget none of them yet; give it a larger capacity`,
+    );
   }
 
+  /** Every record, in no particular order. */
   *scan(): Iterable<Scanned> {
     for (const [sessionId, { record }] of this.#records) yield { sessionId, record };
   }
 
+  /** Calls `onChange` within every swap of the session's record, until the function returned is called. */
   watch(sessionId: string, onChange: () => void): () => void {
     const watchers = this.#watchers.get(sessionId) ?? new Set();
     this.#watchers.set(sessionId, watchers.add(onChange));
