@@ -1,10 +1,11 @@
 /**
  * The command line and the environment: every flag `--a-b` is also the variable `LEASEHOLD_A_B`, and the flag wins.
  *
- * The table below is the only list of flags; the help text and the README's table come from it.
+ * The table below is the only list of flags: the help text is made of it, and a test holds the README's table to its names.
  */
 
 import { BACKEND_FLAGS, type BackendFlags, BackendUsageError, chosenFlag } from "@leasehold/backends";
+import { DEFAULT_TTL, MAX_TTL, MIN_TTL } from "@leasehold/session-lease";
 import { Command, CommanderError } from "commander";
 import { splitCommand } from "./command-line.js";
 import { showDuration } from "./duration.js";
@@ -35,7 +36,6 @@ export interface Flag {
 }
 
 const DAY = 86_400_000;
-const DEFAULT_TTL = 30_000;
 
 export const FLAGS: readonly Flag[] = [
   { name: "host", argument: "ADDRESS", meaning: "loopback address to listen on", default: "127.0.0.1" },
@@ -113,7 +113,11 @@ export function parseFlags(args: readonly string[], env: NodeJS.ProcessEnv, vers
     const { text, source } = given.get(name) ?? {};
     return text === undefined || source === undefined ? undefined : read(text, source);
   };
-  const ttl = get("session-lease-ttl", readDuration(10, DAY, "from 10ms to 24h")) ?? DEFAULT_TTL;
+  const ttl =
+    get(
+      "session-lease-ttl",
+      readDuration(MIN_TTL, MAX_TTL, `from ${showDuration(MIN_TTL)} to ${showDuration(MAX_TTL)}`),
+    ) ?? DEFAULT_TTL;
   const renewEvery = get("session-lease-renew-interval", readDuration(1, DAY, "above 0")) ?? ttl / 3;
   if (renewEvery > ttl / 2) {
     throw new UsageError(
