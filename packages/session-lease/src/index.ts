@@ -116,6 +116,7 @@ export {
   MAX_SESSION_ID_BYTES,
   MAX_TTL,
   MIN_TTL,
+  textFault,
 } from "./validation.js";
 export {
   elapsedForHolder,

@@ -20,16 +20,24 @@ export const MAX_LIST_LIMIT = 1000;
 /** Bytes of UTF-8 of `by` and `reason`. */
 export const MAX_NOTE_BYTES = 1024;
 
-function checkText(what: string, value: unknown, maxBytes: number): asserts value is string {
-  if (typeof value !== "string") throw new LeaseInvalidError(`${what} must be a string, not ${describe(value)}`);
-  if (value.length === 0) throw new LeaseInvalidError(`${what} must not be empty`);
+/**
+ * Why a value is not text that ids, owners and notes can be: a non-empty string of well-formed Unicode without NUL, at most
+ * `maxBytes` of UTF-8. It goes on from the name of the value ("must not be empty"); undefined when nothing is wrong.
+ */
+export function textFault(value: unknown, maxBytes: number): string | undefined {
+  if (typeof value !== "string") return `must be a string, not ${describe(value)}`;
+  if (value.length === 0) return "must not be empty";
   // No UTF-16 unit takes more than three bytes, so most ids need no second look.
   if (value.length * 3 > maxBytes && Buffer.byteLength(value) > maxBytes) {
-    throw new LeaseInvalidError(`${what} must be at most ${maxBytes} bytes of UTF-8`);
+    return `must be at most ${maxBytes} bytes of UTF-8`;
   }
-  if (!value.isWellFormed())
-    throw new LeaseInvalidError(`${what} must be well-formed Unicode (it has a lone surrogate)`);
-  if (value.includes("\0")) throw new LeaseInvalidError(`${what} must not contain NUL`);
+  if (!value.isWellFormed()) return "must be well-formed Unicode (it has a lone surrogate)";
+  return value.includes("\0") ? "must not contain NUL" : undefined;
+}
+
+function checkText(what: string, value: unknown, maxBytes: number): asserts value is string {
+  const fault = textFault(value, maxBytes);
+  if (fault !== undefined) throw new LeaseInvalidError(`${what} ${fault}`);
 }
 
 export function checkSessionId(value: unknown): asserts value is string {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { LeaseInvalidError, MAX_OWNER_BYTES, type Metadata } from "@leasehold/session-lease";
+import { LeaseInvalidError, MAX_OWNER_BYTES, type Metadata, textFault } from "@leasehold/session-lease";
 
 /** The version of this package, for the operator who looks at a lease. */
 export const VERSION = "0.1.0";
@@ -18,12 +18,8 @@ export function defaultPrefix(): string {
 
 /** Throws `LeaseInvalidError` for a prefix that no owner can begin with. */
 export function checkPrefix(prefix: string): void {
-  const bytes = typeof prefix === "string" ? Buffer.byteLength(prefix) : 0;
-  if (bytes === 0 || bytes > MAX_PREFIX_BYTES || prefix.includes("\0") || !prefix.isWellFormed()) {
-    throw new LeaseInvalidError(
-      `owner must be a prefix of 1 to ${MAX_PREFIX_BYTES} bytes of well-formed Unicode without NUL`,
-    );
-  }
+  const fault = textFault(prefix, MAX_PREFIX_BYTES);
+  if (fault !== undefined) throw new LeaseInvalidError(`owner ${fault}`);
 }
 
 /** Never used before, by anybody: nothing late of one attempt can touch another's lease. */

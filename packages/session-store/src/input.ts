@@ -1,6 +1,6 @@
 /** What callers hand in, checked once and before anything is touched. Every refusal is a `StoreInvalidError`. */
 
-import { MAX_SESSION_ID_BYTES, MAX_TOKEN } from "@leasehold/session-lease";
+import { MAX_SESSION_ID_BYTES, MAX_TOKEN, textFault } from "@leasehold/session-lease";
 import { StoreInvalidError } from "./errors.js";
 import type { JsonValue, SessionEvent } from "./store.js";
 
@@ -69,12 +69,8 @@ export function checkEventSize(bytes: number, limit: number): void {
 }
 
 function checkText(what: string, text: string, maxBytes: number): void {
-  if (typeof text !== "string") throw new StoreInvalidError(`a ${what} is a string, got ${typeof text}`);
-  if (text === "") throw new StoreInvalidError(`a ${what} must not be empty`);
-  if (text.includes("\0")) throw new StoreInvalidError(`a ${what} must not contain NUL`);
-  if (!text.isWellFormed()) throw new StoreInvalidError(`a ${what} must be well-formed Unicode`);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes) throw new StoreInvalidError(`a ${what} is at most ${maxBytes} bytes long, got ${bytes}`);
+  const fault = textFault(text, maxBytes);
+  if (fault !== undefined) throw new StoreInvalidError(`a ${what} ${fault}`);
 }
 
 /** What `JSON.stringify` would silently change or drop is refused instead. */
