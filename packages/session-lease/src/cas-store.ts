@@ -41,6 +41,7 @@ export interface CasStore<V> {
   watch?(sessionId: string, onChange: () => void): () => void;
   /** The identity of the store itself, made on first use and kept in it. */
   domain?(context: CallContext): MaybePromise<string>;
+  /** Frees what the store holds in this process. Called once, after the last answer. */
   close?(): MaybePromise<void>;
 }
 

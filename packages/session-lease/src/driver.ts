@@ -19,9 +19,11 @@ export interface CallContext {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a driver is asked for: checked, with defaults filled in. Times are in ms, ranges those of the port's options. */
 export type AcquireRequest = Readonly<{
   sessionId: string;
   owner: string;
+  /** Ms. */
   ttl: number;
   metadata?: Metadata | undefined;
   above?: bigint | undefined;
@@ -30,7 +32,9 @@ export type AcquireRequest = Readonly<{
 export type RenewRequest = Readonly<{
   sessionId: string;
   owner: string;
+  /** Absent: the owner alone is compared. */
   token?: bigint | undefined;
+  /** Ms; absent: the record keeps its own. */
   ttl?: number | undefined;
   reclaimExpired: boolean;
 }>;
@@ -39,8 +43,10 @@ export type TransferRequest = Readonly<{
   owner: string;
   token?: bigint | undefined;
   newOwner: string;
+  /** Ms; absent: the record keeps its own. */
   ttl?: number | undefined;
 }>;
+/** Force-release and request-release. Without `expectedToken` any live hold is meant. */
 export type ReleaseNote = Readonly<{ sessionId: string; expectedToken?: bigint; by?: string; reason?: string }>;
 
 /** Every method rejects, or throws, with a `LeaseError`; anything else is taken for an unknown outcome. */

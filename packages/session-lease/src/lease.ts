@@ -27,7 +27,9 @@ export type PreviousHold = Readonly<{ owner: string; token: bigint; ended: HoldE
 export type ReleaseRequest = Readonly<{
   /** Epoch ms, authority clock. */
   at: number;
+  /** Who asks: 1 to 1,024 bytes of UTF-8, as the asker gave it; proved by nobody. */
   by?: string;
+  /** Why: 1 to 1,024 bytes of UTF-8. */
   reason?: string;
 }>;
 
@@ -43,6 +45,7 @@ export type Lease = Readonly<{
   ttl: number;
   /** How the hold before this grant ended; absent when there was none, or it has been forgotten. */
   previous?: PreviousHold;
+  /** Present once somebody has asked this holder to let go. */
   releaseRequested?: ReleaseRequest;
 }>;
 
@@ -50,18 +53,28 @@ export type Lease = Readonly<{
 export type LeaseRef = Readonly<{ sessionId: string; owner: string; token?: bigint }>;
 
 /** A live hold as an observer sees it: the present one; only its holder is told of the one before. */
-export type LeaseInfo = Omit<Lease, "previous"> & Readonly<{ acquiredAt: number; metadata: Metadata }>;
+export type LeaseInfo = Omit<Lease, "previous"> &
+  Readonly<{
+    /** Epoch ms, authority clock: when the present token was granted. */
+    acquiredAt: number;
+    /** As given at the acquire that began the hold, or replaced by its holder since; empty if none was. */
+    metadata: Metadata;
+  }>;
 
 /**
  * One process for the whole of its life, so that it can be told from every other one, on this host or elsewhere, now or
  * after a reboot. A pid alone never names a process.
  */
 export type ProcessIdentity = Readonly<{
+  /** In `pidNamespace`; 1 or more. */
   pid: number;
   /** Clock ticks between boot and the start of the process (field 22 of /proc/PID/stat), in decimal. */
   startTime: string;
+  /** /proc/sys/kernel/random/boot_id: the boot in which those ticks are counted. */
   bootId: string;
+  /** The link /proc/self/ns/pid: "pid:[4026531836]". */
   pidNamespace: string;
+  /** The link /proc/self/ns/time; "none" on kernels that have no time namespaces. */
   timeNamespace: string;
 }>;
 
@@ -73,8 +86,9 @@ export interface CallOptions {
 export interface AcquireOptions extends CallOptions {
   /** Time to live in ms, an integer from 10 to 86,400,000; otherwise the adapter's own. */
   readonly ttl?: number | undefined;
+  /** Shown to operators. Replaces the record's on a takeover, and on a live re-acquire if it is given. */
   readonly metadata?: Metadata | undefined;
-  /** The token granted by a takeover will be higher than this: a store passes the highest it has seen. */
+  /** 0 to 2^63-1, above which no token is left (`invalid`). The token granted by a takeover will be higher than this: a store passes the highest it has seen. */
   readonly above?: bigint | undefined;
   /** The life of this process is the life of the lease: an authority on the same host may free it as soon as the process is gone. */
   readonly tiedToProcess?: boolean | undefined;
@@ -119,15 +133,14 @@ export type LeasePage = Readonly<{ leases: readonly LeaseInfo[]; next?: string }
 export interface ForceReleaseOptions extends CallOptions {
   /** Only if the live hold has this token, compared at the authority. */
   readonly expectedToken?: bigint | undefined;
+  /** Who does it: 1 to 1,024 bytes of UTF-8. Kept in the record. */
   readonly by?: string | undefined;
+  /** Why: 1 to 1,024 bytes of UTF-8. Kept in the record. */
   readonly reason?: string | undefined;
 }
 
-export interface RequestReleaseOptions extends CallOptions {
-  readonly expectedToken?: bigint | undefined;
-  readonly by?: string | undefined;
-  readonly reason?: string | undefined;
-}
+/** The same as for `forceRelease`: which hold is meant, who asks, and why. The holder is shown `by` and `reason`. */
+export type RequestReleaseOptions = ForceReleaseOptions;
 
 /** Optional powers, one interface each; `capabilities` says which a lease has, `supports` narrows to them. */
 export interface Powers {

@@ -27,6 +27,7 @@ export type ProcessSource = Readonly<{
   probe?: PidProbe;
 }>;
 
+/** See `processLife`. */
 export type ProcessLife = "alive" | "gone" | "unknown";
 
 const signalZero: PidProbe = (pid) => {

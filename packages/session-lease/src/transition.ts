@@ -17,8 +17,9 @@
  * | release         | none, or not held                          | absent                     | unchanged                       |
  * |                 | another owner, or another token            | other                      | unchanged                       |
  * |                 | otherwise, expired or not                  | released                   | released                        |
- * | force-release   | live (with the expected token)             | freed                      | forced                          |
- * | request-release | live (with the expected token)             | asked                      | marked                          |
+ * | force-release   | live (with the expected token)             | done                       | forced                          |
+ * | request-release | live (with the expected token)             | done                       | marked, if it was not           |
+ * | both of these   | otherwise                                  | nothing                    | unchanged                       |
  *
  * The new token of a takeover or transfer is `max(previous + 1, now, above + 1)`. Seeding it from the clock is what makes
  * tokens survive a lost record. Beyond 2^63-1 the command is refused as `exhausted`; a token never wraps.
@@ -27,6 +28,7 @@
 import type { LossReason, Metadata, PreviousHold, ProcessIdentity, ReleaseRequest } from "./lease.js";
 import { holdEnd, isLive, isSameProcess, type LeaseRecord, MAX_TOKEN } from "./record.js";
 
+/** Commands: times in ms, tokens 1 to 2^63-1. They are taken as valid; `validation.ts` has judged them. */
 export type AcquireCommand = Readonly<{
   op: "acquire";
   owner: string;
@@ -76,6 +78,7 @@ export type Command =
   | RequestReleaseCommand;
 
 export type Granted = Readonly<{ kind: "granted"; record: LeaseRecord }>;
+/** `retryAfterMs`: until the present hold runs out. `heldForMs`: since it was granted. Neither is negative. */
 export type Held = Readonly<{ kind: "held"; retryAfterMs: number; heldForMs: number }>;
 export type Refused = Readonly<{ kind: "refused"; reason: LossReason }>;
 export type Exhausted = Readonly<{ kind: "exhausted" }>;
@@ -94,6 +97,7 @@ export type Outcome<C extends Command = Command> = C extends AcquireCommand
 /** The outcome, and the record to store; undefined leaves the stored one untouched. */
 export type Transition<C extends Command = Command> = Readonly<{ outcome: Outcome<C>; next: LeaseRecord | undefined }>;
 
+/** The table above. `now`: the authority's clock, a whole number of epoch ms. Never throws. */
 export function transition<C extends Command>(record: LeaseRecord | undefined, command: C, now: number): Transition<C>;
 export function transition(record: LeaseRecord | undefined, command: Command, now: number): Transition {
   switch (command.op) {
