@@ -4,6 +4,7 @@
  */
 
 import fs from "node:fs";
+import { isErrno } from "@leasehold/session-lease/host";
 import type { LeaseFiles } from "./lease-files.js";
 
 const PRIVATE_FILE = 0o600;
@@ -27,7 +28,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Directories cannot be synced there: Windows opens none, and some file systems refuse. */
-const CANNOT_SYNC: ReadonlySet<string | undefined> = new Set(["EINVAL", "ENOTSUP", "EPERM", "EISDIR"]);
+const CANNOT_SYNC: readonly string[] = ["EINVAL", "ENOTSUP", "EPERM", "EISDIR"];
 
 type Done = (error: Error | null) => void;
 
@@ -85,7 +86,7 @@ export const diskFiles: LeaseFiles = {
         await handle.close();
       }
     } catch (error) {
-      if (!CANNOT_SYNC.has((error as NodeJS.ErrnoException).code)) throw error;
+      if (!isErrno(error, ...CANNOT_SYNC)) throw error;
     }
   },
   async stat(path) {

@@ -6,6 +6,7 @@ import {
   LeaseUnavailableError,
   LeaseUnsupportedError,
 } from "@leasehold/session-lease";
+import { errnoOf } from "@leasehold/session-lease/host";
 
 const SENTENCES: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
@@ -25,18 +26,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
 const DENIED: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 /** What link(2) answers on file systems that have no second names. */
 const NO_HARD_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
-
-/** The errno name of an error, or undefined if it has none. */
-export function errnoOf(error: unknown): string | undefined {
-  const code: unknown = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : undefined;
-}
-
-/** True if the error is one of these. */
-export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
-  const code = errnoOf(error);
-  return code !== undefined && codes.includes(code);
-}
 
 /**
  * The same failure as an error of the port, naming the path: `denied` or `unavailable`. What has no errno is a mistake

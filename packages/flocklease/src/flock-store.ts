@@ -10,7 +10,8 @@ import {
   momentOf,
   type Scanned,
 } from "@leasehold/session-lease";
-import { fileError, isErrno } from "./file-errors.js";
+import { isErrno } from "@leasehold/session-lease/host";
+import { fileError } from "./file-errors.js";
 import { type Found, NumberedRecords } from "./numbered-records.js";
 import { OrphanSweep } from "./orphans.js";
 import { RecordWriter, type RecordWriterParts, type Version, VOID_TEXT, type Written } from "./record-writer.js";

@@ -15,7 +15,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import path from "node:path";
 import { LeaseCorruptError, LeaseUnavailableError, LeaseUnsupportedError } from "@leasehold/session-lease";
-import { fileError, isErrno, linkError, quietly } from "./file-errors.js";
+import { isErrno } from "@leasehold/session-lease/host";
+import { fileError, linkError, quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -8,7 +8,8 @@
  */
 
 import path from "node:path";
-import { fileError, isErrno, quietly } from "./file-errors.js";
+import { isErrno } from "@leasehold/session-lease/host";
+import { fileError, quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
 import { numbersIn } from "./stem.js";
 

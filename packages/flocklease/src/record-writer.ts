@@ -13,7 +13,8 @@ import {
   type Moment,
   momentOf,
 } from "@leasehold/session-lease";
-import { errnoOf, fileError, isErrno, linkError, quietly } from "./file-errors.js";
+import { errnoOf, isErrno } from "@leasehold/session-lease/host";
+import { fileError, linkError, quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
 import type { LeaseRoot, OpenRoot } from "./lease-root.js";
 import type { NumberedRecords } from "./numbered-records.js";

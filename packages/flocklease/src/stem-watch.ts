@@ -13,7 +13,7 @@
 
 import path from "node:path";
 import type { Clock, Timer } from "@leasehold/session-lease";
-import { isErrno } from "./file-errors.js";
+import { isErrno } from "@leasehold/session-lease/host";
 import type { LeaseFiles } from "./lease-files.js";
 
 /** Stems watched at once; the rest are polled. Well below inotify's usual limit for one user. */

@@ -14,7 +14,8 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "@leasehold/session-lease";
-import { isErrno, quietly } from "./file-errors.js";
+import { isErrno } from "@leasehold/session-lease/host";
+import { quietly } from "./file-errors.js";
 
 /** Ms. */
 const LONGEST_WAIT = 100;

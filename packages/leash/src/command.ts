@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { isErrno } from "@leasehold/session-lease/host";
 import { LeashError } from "./leash-error.js";
 
 /** What execvp(3) searches when the environment has no PATH. */
@@ -13,7 +14,7 @@ function examine(file: string): Finding {
     accessSync(file, constants.X_OK);
     return "executable";
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EACCES" ? "not-executable" : "not-found";
+    return isErrno(error, "EACCES") ? "not-executable" : "not-found";
   }
 }
 

@@ -8,7 +8,7 @@
  * to it. Then the mark decides that every process inherits in its environment: one member that bears it proves the group.
  */
 
-import { isDead, type ProcessStat, readProcessStat } from "@leasehold/session-lease/host";
+import { isDead, isErrno, type ProcessStat, readProcessStat } from "@leasehold/session-lease/host";
 import type { GroupIdentity } from "./group-identity.js";
 import { bearsMark, type Survey, surveyNow } from "./group-survey.js";
 
@@ -26,7 +26,7 @@ export function groupAnswers(id: number): boolean {
     return true;
   } catch (error) {
     // EPERM: members that belong to another user.
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+    return !isErrno(error, "ESRCH");
   }
 }
 
@@ -68,9 +68,8 @@ export function signalGroup(id: number, signal: NodeJS.Signals): boolean {
     process.kill(-id, signal);
     return true;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
     // EPERM: no member is ours to signal. On macOS also: only zombies are left.
-    if (code === "ESRCH" || code === "EPERM") return false;
+    if (isErrno(error, "ESRCH", "EPERM")) return false;
     throw error;
   }
 }

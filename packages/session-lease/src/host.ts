@@ -1,8 +1,9 @@
 /**
- * What only a process on a host has: its own life and that of its neighbours, as /proc tells it. An entry of its own, since
- * only adapters and leashes on one host ask.
+ * What only a process on a host has: its own life and that of its neighbours, as /proc tells it, and the names of
+ * its system's errors. An entry of its own, since only adapters, stores and leashes on one host ask.
  */
 
+export { errnoOf, isErrno } from "./errno.js";
 export type { ProcessIdentity } from "./lease.js";
 export {
   ownProcessIdentity,

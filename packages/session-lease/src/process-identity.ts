@@ -11,6 +11,7 @@
  */
 
 import { readFileSync, readlinkSync } from "node:fs";
+import { isErrno } from "./errno.js";
 import type { ProcessIdentity } from "./lease.js";
 import { isDead, readProcessStat } from "./process-stat.js";
 
@@ -35,7 +36,7 @@ const signalZero: PidProbe = (pid) => {
     process.kill(pid, 0);
     return "present";
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ESRCH" ? "absent" : "unknown";
+    return isErrno(error, "ESRCH") ? "absent" : "unknown";
   }
 };
 
@@ -66,7 +67,7 @@ function readTimeNamespace(root: string): string {
     return readlinkSync(`${root}/self/ns/time`);
   } catch (error) {
     // Kernels before 5.6 have none, and then all processes of the boot share one time.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "none";
+    if (isErrno(error, "ENOENT")) return "none";
     throw error;
   }
 }

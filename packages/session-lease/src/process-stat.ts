@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isErrno } from "./errno.js";
 
 /** What /proc/PID/stat says about one process, as far as leases and leashes need it. See proc_pid_stat(5). */
 export type ProcessStat = Readonly<{
@@ -57,8 +58,7 @@ export function readProcessStat(pid: number, root = "/proc"): ProcessStat | NoSt
     return parseProcessStat(readFileSync(`${root}/${pid}/stat`, "latin1")) ?? "unreadable";
   } catch (error) {
     // ESRCH: the process went between open and read.
-    const code = (error as NodeJS.ErrnoException).code;
-    return code === "ENOENT" || code === "ESRCH" ? "absent" : "unreadable";
+    return isErrno(error, "ENOENT", "ESRCH") ? "absent" : "unreadable";
   }
 }
 

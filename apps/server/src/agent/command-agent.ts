@@ -6,6 +6,7 @@
 import type { Readable } from "node:stream";
 import { Leash, LeashError, type LeashedChild } from "@leasehold/leash";
 import type { Clock, Moment } from "@leasehold/session-lease";
+import { isErrno } from "@leasehold/session-lease/host";
 import type { Logger } from "pino";
 import { pause } from "../pause.js";
 import type { Agent, AgentEnd, AgentRun, AgentTask } from "./agent.js";
@@ -104,7 +105,7 @@ async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void, void
   try {
     yield* stream as AsyncIterable<Uint8Array>;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+    if (!isErrno(error, "ERR_STREAM_PREMATURE_CLOSE")) throw error;
   }
 }
 

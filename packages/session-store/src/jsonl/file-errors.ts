@@ -1,18 +1,18 @@
 /** The one place where failures of the file system become errors of the store. */
 
+import { errnoOf, isErrno } from "@leasehold/session-lease/host";
 import { findStoreError, StoreDeniedError, type StoreError, StoreUnavailableError } from "../errors.js";
 import type { OpenFile, StoreFiles } from "./files.js";
 
 /** A change of permissions or of the mount is needed; waiting does not help. */
-const DENIED = new Set(["EACCES", "EPERM", "EROFS"]);
+const DENIED = ["EACCES", "EPERM", "EROFS"];
 
 /** @param path what was being touched; always named, since the system's own message often leaves it out. */
 export function fileError(error: unknown, path: string): StoreError {
   const known = findStoreError(error);
   if (known !== undefined) return known;
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  const reason = `${path}: ${typeof code === "string" ? code : String(message)}`;
-  if (typeof code === "string" && DENIED.has(code)) {
+  const reason = `${path}: ${errnoOf(error) ?? String((error as { message?: unknown }).message)}`;
+  if (isErrno(error, ...DENIED)) {
     return new StoreDeniedError(`the store may not be used by this process: ${reason}`, path, { cause: error });
   }
   return new StoreUnavailableError(`the store's files cannot be used: ${reason}`, path, { cause: error });

@@ -11,6 +11,7 @@ import { randomUUID } from "node:crypto";
 import { constants, watch } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { isErrno } from "@leasehold/session-lease/host";
 import type { OpenFile, StoreFiles } from "./files.js";
 
 /** Where files are made before they get their name; on the store's own file system, so that they can be linked. */
@@ -102,7 +103,7 @@ async function linked(draft: string, path: string): Promise<boolean> {
   try {
     await link(draft, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (!isErrno(error, "EEXIST")) throw error;
     made = false;
   }
   // Also when somebody else made it: the caller may go on to remove what it replaces.
@@ -150,7 +151,7 @@ function watchDirectory(directory: string, onChange: () => void): (() => void) |
     watcher.on("error", () => onChange());
     return () => watcher.close();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (isErrno(error, "ENOENT")) return undefined;
     throw error;
   }
 }
@@ -159,7 +160,7 @@ async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (isErrno(error, "ENOENT")) return undefined;
     throw error;
   }
 }
