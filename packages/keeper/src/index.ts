@@ -2,5 +2,4 @@ export { LeaseInDoubtError, LeaseLostError } from "./errors.js";
 export { callHook } from "./hook.js";
 export { Keeper, type KeeperState } from "./keeper.js";
 export { checkRenewal, type KeeperHooks, type KeeperOptions } from "./keeper-options.js";
-export { releaseWithin } from "./release-within.js";
 export { settlesWithin, within } from "./within.js";

@@ -84,7 +84,6 @@ export {
   forgettableAt,
   isForgettable,
   isLive,
-  isSameProcess,
   type LeaseRecord,
   leaseInfoOf,
   leaseOf,
