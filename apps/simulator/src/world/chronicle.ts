@@ -1,0 +1,137 @@
+/**
+ * The history of a world, with what only the world can know.
+ *
+ * A process that never hears what became of its call leaves the judge to try every order in which that call may have been
+ * applied, now, later or never, and of twenty such calls there are too many. The world knows: it sees each change at the
+ * authority. So a call whose answer was lost is told as one without effect, and each change that it did make as an answered call of the
+ * network's, at the moment of the change. The same goes for what one call changed beside what it was told of: casLease may
+ * write twice when the answer to its first write is lost.
+ *
+ * What holders believe is told by themselves and stays as it is. Only answers that changed something are passed on, so that
+ * nobody seems to have been told of a loss that it never heard of.
+ */
+
+import type { Sink } from "@leasehold/conformance/judge";
+import type { LeaseRecord, PreviousHold } from "@leasehold/session-lease";
+
+type Line = { readonly [field: string]: unknown };
+/** Of a change: `granted`, `released` or `done`, with all that the judge is told of a grant. */
+export type EffectAnswer = Readonly<{
+  answer: "granted" | "released" | "done";
+  token?: bigint;
+  expiry?: number;
+  ttl?: number;
+  previous?: PreviousHold | undefined;
+  releaseRequested?: boolean;
+}>;
+
+/** Where an effect comes from: a call, or one that nobody asked for by name, as the release after an abandoned acquire. */
+export type Cause = Readonly<{ call: string | undefined; asked: Line }>;
+
+type Entry =
+  | { readonly kind: "line"; readonly text: string; readonly line: Line }
+  | { readonly kind: "effect"; readonly cause: Cause; readonly answer: EffectAnswer; readonly at: number; readonly wall: number };
+
+/** Answers that changed the record. */
+const EFFECTIVE: ReadonlySet<unknown> = new Set(["granted", "released", "done"]);
+/** Operations of leases that change records. */
+const CHANGING: ReadonlySet<unknown> = new Set(["acquire", "renew", "release", "forceRelease", "requestRelease"]);
+
+export class Chronicle implements Sink {
+  readonly #entries: Entry[] = [];
+  readonly #asking = new Set<string>();
+  readonly #resolves: boolean;
+  #current: string | undefined;
+
+  /** `resolves`: the world tells of every change, by `effect`. */
+  constructor(resolves: boolean) {
+    this.#resolves = resolves;
+  }
+
+  write(text: string): void {
+    const line = JSON.parse(text) as Line;
+    this.#entries.push({ kind: "line", text, line });
+    if (line["event"] !== "invoke") return;
+    this.#current = String(line["call"]);
+    if (line["op"] === "requestRelease") this.#asking.add(this.#current);
+    // A call reaches its adapter before anything else happens.
+    queueMicrotask(() => {
+      this.#current = undefined;
+    });
+  }
+
+  /** The call that has just been made, while its caller waits for nothing yet. */
+  get currentCall(): string | undefined {
+    return this.#current;
+  }
+
+  effect(cause: Cause, answer: EffectAnswer, at: number, wall: number): void {
+    this.#entries.push({ kind: "effect", cause, answer, at, wall });
+  }
+
+  /** Whether a call only asks the holder to let go. */
+  asksForRelease(call: string | undefined): boolean {
+    return call !== undefined && this.#asking.has(call);
+  }
+
+  /** As `readHistory` reads it. */
+  get text(): string {
+    const lines = this.#resolves ? this.#resolved() : this.#entries.flatMap((entry) => (entry.kind === "line" ? [entry.text] : []));
+    return lines.map((line) => `${line}\n`).join("");
+  }
+
+  #resolved(): string[] {
+    const invokes = new Map<string, Line>();
+    const returns = new Map<string, Line>();
+    for (const entry of this.#entries) {
+      if (entry.kind !== "line") continue;
+      const { line } = entry;
+      if (line["event"] === "invoke") invokes.set(String(line["call"]), line);
+      if (line["event"] === "return") returns.set(String(line["call"]), line);
+    }
+    const own = this.#ownEffects(returns);
+    let echoes = 0;
+    return this.#entries.flatMap((entry): string[] => {
+      if (entry.kind === "effect") {
+        if (own.has(entry)) return [];
+        echoes += 1;
+        return echo(entry, entry.cause.call === undefined ? undefined : invokes.get(entry.cause.call), `network!${echoes}`);
+      }
+      const { line, text } = entry;
+      const call = String(line["call"]);
+      if (line["event"] === "invoke" && CHANGING.has(line["op"]) && !returns.has(call)) return [];
+      if (line["event"] !== "return" || line["answer"] !== "unknown") return [text];
+      if (!CHANGING.has(invokes.get(call)?.["op"])) return [text];
+      return [JSON.stringify({ ...line, answer: "error" })];
+    });
+  }
+
+  /** The effects that their own calls were told of. */
+  #ownEffects(returns: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
+    const own = new Map<string, Entry>();
+    for (const entry of this.#entries) {
+      if (entry.kind !== "effect" || entry.cause.call === undefined) continue;
+      const told = returns.get(entry.cause.call);
+      if (told === undefined || !EFFECTIVE.has(told["answer"])) continue;
+      const { token, expiry } = entry.answer;
+      const isIt = told["answer"] !== "granted" || (told["token"] === String(token) && told["expiry"] === expiry);
+      if (isIt) own.set(entry.cause.call, entry);
+    }
+    return new Set(own.values());
+  }
+}
+
+function echo({ cause, answer, at, wall }: Extract<Entry, { kind: "effect" }>, original: Line | undefined, call: string): string[] {
+  const invoke = { ...(original ?? cause.asked), event: "invoke", process: "network", call, at, wall };
+  return [invoke, { event: "return", at, wall, call, ...answer }].map((line) =>
+    JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
+  );
+}
+
+/** What a record that has just been stored tells whoever stored it. */
+export function answerOf({ standing, token, expiry, ttl, previous, releaseRequested }: LeaseRecord, asks: boolean): EffectAnswer {
+  if (standing === "released") return { answer: "released" };
+  if (standing === "forced" || asks) return { answer: "done" };
+  const requested = releaseRequested === undefined ? {} : { releaseRequested: true };
+  return { answer: "granted", token, expiry, ttl, previous, ...requested };
+}

@@ -1,0 +1,63 @@
+import { flocklease, noLock } from "@leasehold/flocklease";
+import type { FullSessionLease, ProcessIdentity } from "@leasehold/session-lease";
+import type { HostClocks } from "../engine/host-clock.js";
+import type { SimProcess } from "../engine/sim-process.js";
+import type { Authority } from "./authority.js";
+import type { Disk, Node } from "./disk.js";
+import type { FileCalls } from "./file-calls.js";
+import { leaseFilesOn } from "./lease-directory.js";
+
+const DIRECTORY = "/leases";
+
+export interface FileAuthorityParts {
+  readonly disk: Disk;
+  readonly clocks: HostClocks;
+  readonly callsOf: (process: SimProcess) => FileCalls;
+  readonly isGone: (process: ProcessIdentity) => boolean;
+  readonly ttl: number;
+  readonly forgetAfter: number;
+}
+
+/**
+ * flocklease in a directory of the machine that all processes share. No step of it depends on its lock, so it is given
+ * none. It is wiped and restored in one step, as by renaming the directory.
+ */
+export class FileAuthority implements Authority {
+  readonly clocks: HostClocks;
+  readonly #parts: FileAuthorityParts;
+
+  constructor(parts: FileAuthorityParts) {
+    this.#parts = parts;
+    this.clocks = parts.clocks;
+  }
+
+  leaseFor(process: SimProcess): FullSessionLease {
+    const { disk, callsOf, isGone, ttl, forgetAfter } = this.#parts;
+    return flocklease({
+      dir: DIRECTORY,
+      ttl,
+      forgetAfter,
+      clock: process.clock,
+      files: leaseFilesOn(disk, callsOf(process)),
+      lock: noLock,
+      processes: { own: () => process.identity, isGone },
+      random: () => process.random.next(),
+    });
+  }
+
+  now(): number {
+    return Math.floor(this.#parts.clocks.wall());
+  }
+
+  copy(): Node | undefined {
+    return this.#parts.disk.copy(DIRECTORY);
+  }
+
+  restore(copy: unknown): void {
+    this.#parts.disk.restore(DIRECTORY, copy as Node | undefined);
+  }
+
+  wipe(): void {
+    this.#parts.disk.restore(DIRECTORY, undefined);
+  }
+}
