@@ -15,8 +15,8 @@ import type { HostClocks } from "./host-clock.js";
 import type { Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
-/** Local ms by which a timer may come early: what floating point makes of adding and taking away the same number. */
-const ROUNDING = 1e-6;
+/** Ms. No timer is early, not by a rounding error either: it waits at least as long as any clock can resolve. */
+const GRAIN = 1 / 1024;
 
 type Waiting = Readonly<{ kind: "timer" | "completion"; run: () => void }>;
 
@@ -138,9 +138,10 @@ export class SimProcess {
       return true;
     };
     const arm = (): void => {
-      planned = this.#timeline.after(this.clocks.trueMs(Math.max(0, due - this.clocks.monotonic())), () => {
-        // The machine was suspended meanwhile.
-        if (this.clocks.monotonic() < due - ROUNDING) arm();
+      const left = this.clocks.trueMs(due - this.clocks.monotonic());
+      planned = this.#timeline.after(left > 0 ? Math.max(left, GRAIN) : 0, () => {
+        // The machine may have been suspended meanwhile.
+        if (this.clocks.monotonic() < due) arm();
         else this.deliver(() => end() && callback(), "timer");
       });
     };

@@ -39,20 +39,16 @@ const CHANGING: ReadonlySet<unknown> = new Set(["acquire", "renew", "release", "
 
 export class Chronicle implements Sink {
   readonly #entries: Entry[] = [];
+  readonly #invokes: Line[] = [];
   readonly #asking = new Set<string>();
-  readonly #resolves: boolean;
   #current: string | undefined;
-
-  /** `resolves`: the world tells of every change, by `effect`. */
-  constructor(resolves: boolean) {
-    this.#resolves = resolves;
-  }
 
   write(text: string): void {
     const line = JSON.parse(text) as Line;
     this.#entries.push({ kind: "line", text, line });
     if (line["event"] !== "invoke") return;
     this.#current = String(line["call"]);
+    this.#invokes.push(line);
     if (line["op"] === "requestRelease") this.#asking.add(this.#current);
     // A call reaches its adapter before anything else happens.
     queueMicrotask(() => {
@@ -69,6 +65,18 @@ export class Chronicle implements Sink {
     this.#entries.push({ kind: "effect", cause, answer, at, wall });
   }
 
+  /** The last call of a process that may have led to this record, where the adapter cannot tell. */
+  causeOf(process: string, session: string, record: LeaseRecord): Cause {
+    const { owner, token } = record;
+    const ops = { held: ["acquire", "renew"], released: ["release"], forced: ["forceRelease"] }[record.standing];
+    const fits = (line: Line): boolean =>
+      line["process"] === process &&
+      line["session"] === session &&
+      (ops.includes(String(line["op"])) ? line["owner"] === owner || record.standing === "forced" : line["op"] === "requestRelease");
+    const last = this.#invokes.findLast(fits);
+    return { call: last && String(last["call"]), asked: { op: ops[0], session, owner, token } };
+  }
+
   /** Whether a call only asks the holder to let go. */
   asksForRelease(call: string | undefined): boolean {
     return call !== undefined && this.#asking.has(call);
@@ -76,8 +84,9 @@ export class Chronicle implements Sink {
 
   /** As `readHistory` reads it. */
   get text(): string {
-    const lines = this.#resolves ? this.#resolved() : this.#entries.flatMap((entry) => (entry.kind === "line" ? [entry.text] : []));
-    return lines.map((line) => `${line}\n`).join("");
+    return this.#resolved()
+      .map((line) => `${line}\n`)
+      .join("");
   }
 
   #resolved(): string[] {
@@ -106,23 +115,34 @@ export class Chronicle implements Sink {
     });
   }
 
-  /** The effects that their own calls were told of. */
+  /** The effects that somebody was told of: the last of those that the answer fits. */
   #ownEffects(returns: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
+    const grants = new Set<string>();
+    for (const line of returns.values()) if (line["answer"] === "granted") grants.add(grantOf(line));
     const own = new Map<string, Entry>();
     for (const entry of this.#entries) {
-      if (entry.kind !== "effect" || entry.cause.call === undefined) continue;
-      const told = returns.get(entry.cause.call);
-      if (told === undefined || !EFFECTIVE.has(told["answer"])) continue;
-      const { token, expiry } = entry.answer;
-      const isIt = told["answer"] !== "granted" || (told["token"] === String(token) && told["expiry"] === expiry);
-      if (isIt) own.set(entry.cause.call, entry);
+      if (entry.kind !== "effect") continue;
+      const { answer, cause } = entry;
+      if (answer.answer === "granted") {
+        if (grants.has(grantOf(answer))) own.set(grantOf(answer), entry);
+      } else if (cause.call !== undefined && EFFECTIVE.has(returns.get(cause.call)?.["answer"])) {
+        own.set(cause.call, entry);
+      }
     }
     return new Set(own.values());
   }
 }
 
+/** No two sessions have a token and an expiry in common at one instant, but for worlds where it does no harm. */
+function grantOf({ token, expiry }: Readonly<{ token?: unknown; expiry?: unknown }>): string {
+  return `${token} ${expiry}`;
+}
+
 function echo({ cause, answer, at, wall }: Extract<Entry, { kind: "effect" }>, original: Line | undefined, call: string): string[] {
-  const invoke = { ...(original ?? cause.asked), event: "invoke", process: "network", call, at, wall };
+  // A grant is decided upon at an instant before it is stored, and tells of it.
+  const { expiry = Number.POSITIVE_INFINITY, ttl = 0 } = answer;
+  const decided = Math.min(wall, expiry - ttl);
+  const invoke = { ...(original ?? cause.asked), event: "invoke", process: "network", call, at, wall: decided };
   return [invoke, { event: "return", at, wall, call, ...answer }].map((line) =>
     JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
   );

@@ -1,5 +1,5 @@
 import { flocklease, noLock } from "@leasehold/flocklease";
-import type { FullSessionLease, ProcessIdentity } from "@leasehold/session-lease";
+import { decodeRecord, type FullSessionLease, type LeaseRecord, type ProcessIdentity } from "@leasehold/session-lease";
 import type { HostClocks } from "../engine/host-clock.js";
 import type { SimProcess } from "../engine/sim-process.js";
 import type { Authority } from "./authority.js";
@@ -14,6 +14,7 @@ export interface FileAuthorityParts {
   readonly clocks: HostClocks;
   readonly callsOf: (process: SimProcess) => FileCalls;
   readonly isGone: (process: ProcessIdentity) => boolean;
+  readonly onStored: (process: string, session: string, record: LeaseRecord) => void;
   readonly ttl: number;
   readonly forgetAfter: number;
 }
@@ -38,11 +39,28 @@ export class FileAuthority implements Authority {
       ttl,
       forgetAfter,
       clock: process.clock,
-      files: leaseFilesOn(disk, callsOf(process)),
+      files: leaseFilesOn(disk, callsOf(process), (path) => this.#named(process, path)),
       lock: noLock,
       processes: { own: () => process.identity, isGone },
       random: () => process.random.next(),
     });
+  }
+
+  /** A record has been stored if its number follows the highest one, or its stem is new. */
+  #named(process: SimProcess, path: string): void {
+    const { disk, onStored } = this.#parts;
+    const node = disk.find(path);
+    const stem = node?.kind === "directory" ? path : path.slice(0, path.lastIndexOf("/"));
+    const numbers = [...disk.directory(stem).entries.keys()].map(Number).sort((a, b) => a - b);
+    const highest = numbers.at(-1);
+    if (node?.kind === "file" && (path !== `${stem}/${highest}` || numbers.at(-2) !== Number(highest) - 1)) return;
+    const text = disk.file(`${stem}/${highest}`)?.bytes.toString() ?? "";
+    try {
+      const { sessionId, record } = decodeRecord(text);
+      onStored(process.name, sessionId, record);
+    } catch {
+      // A void record, or none at all: nothing is held by it.
+    }
   }
 
   now(): number {

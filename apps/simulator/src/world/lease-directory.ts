@@ -2,8 +2,11 @@ import type { LeaseFiles } from "@leasehold/flocklease";
 import { type Disk, errno } from "./disk.js";
 import type { FileCalls } from "./file-calls.js";
 
-/** The simulated disk as flocklease sees it. It cannot be watched: waiters poll. */
-export function leaseFilesOn(disk: Disk, calls: FileCalls): LeaseFiles {
+/**
+ * The simulated disk as flocklease sees it. It cannot be watched: waiters poll. `onName` hears of each file or directory
+ * that has been given another name.
+ */
+export function leaseFilesOn(disk: Disk, calls: FileCalls, onName: (path: string) => void): LeaseFiles {
   const fileAt = (path: string) => {
     const file = disk.file(path);
     if (file === undefined) throw errno("ENOENT", path);
@@ -28,7 +31,10 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls): LeaseFiles {
         disk.add(path, disk.newFile(bytes.subarray(0, length), durable && whole));
       });
     },
-    link: (existing, path) => calls.create(path, 0, () => disk.add(path, fileAt(existing))),
+    link: (existing, path) => calls.create(path, 0, () => {
+        disk.add(path, fileAt(existing));
+        onName(path);
+      }),
     unlink: (path) =>
       calls.step(() => {
         fileAt(path);
@@ -44,6 +50,7 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls): LeaseFiles {
         if (present !== undefined) disk.remove(to);
         disk.remove(from);
         disk.add(to, moved);
+        onName(to);
       }),
     rmdir: (path) =>
       calls.step(() => {

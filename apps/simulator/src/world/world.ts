@@ -35,7 +35,7 @@ export type Seat = { readonly plan: HolderPlan; process: SimProcess; holder: Hol
 export class World {
   readonly scenario: Scenario;
   readonly timeline: Timeline = new Timeline();
-  readonly history: Chronicle;
+  readonly history: Chronicle = new Chronicle();
   readonly witness: Witness;
   readonly authority: Authority;
   readonly network: Network;
@@ -55,7 +55,6 @@ export class World {
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
-    this.history = new Chronicle(scenario.world !== "files");
     this.random = new Random(`world ${scenario.seed}`);
     this.witness = new Witness(() => this.timeline.now);
     this.#weather = new FaultWeather(scenario, () => this.timeline.now, (kind) => this.strike(kind));
@@ -253,11 +252,17 @@ export class World {
 
   #found(): Authority {
     const { world, ttl, forgetAfter } = this.scenario;
+    const tell = (cause: Cause, answer: EffectAnswer): void =>
+      this.history.effect(cause, answer, this.timeline.now, this.authority.now());
     if (world === "files") {
       return new FileAuthority({
         disk: this.disk,
         clocks: this.machine("server"),
         callsOf: (process) => this.callsOf(process),
+        onStored: (process, session, record) => {
+          const cause = this.history.causeOf(process, session, record);
+          tell(cause, answerOf(record, this.history.asksForRelease(cause.call)));
+        },
         isGone: ({ pid }) => this.#dead.has(pid),
         ttl,
         forgetAfter,
@@ -266,8 +271,6 @@ export class World {
     const startServer = (): SimProcess => this.startProcess("server");
     const clocks = this.machine("server");
     const parts = { network: this.network, chronicle: this.history, clocks, startServer, ttl, forgetAfter };
-    const tell = (cause: Cause, answer: EffectAnswer): void =>
-      this.history.effect(cause, answer, this.timeline.now, this.authority.now());
     if (world === "cas") {
       return new CasAuthority({
         ...parts,
