@@ -41,10 +41,21 @@ export class Chronicle implements Sink {
   readonly #entries: Entry[] = [];
   readonly #invokes: Line[] = [];
   readonly #asking = new Set<string>();
+  readonly #tellsWaits: boolean;
   #current: string | undefined;
+
+  /** `tellsWaits`: the time that a refused rival is told to wait is counted in the same step as its refusal is decided upon. */
+  constructor(tellsWaits: boolean) {
+    this.#tellsWaits = tellsWaits;
+  }
 
   write(text: string): void {
     const line = JSON.parse(text) as Line;
+    if (line["answer"] === "held" && !this.#tellsWaits) {
+      const { retryAfterMs: _, ...rest } = line;
+      this.#entries.push({ kind: "line", text: JSON.stringify(rest), line: rest });
+      return;
+    }
     this.#entries.push({ kind: "line", text, line });
     if (line["event"] !== "invoke") return;
     this.#current = String(line["call"]);

@@ -35,7 +35,7 @@ export type Seat = { readonly plan: HolderPlan; process: SimProcess; holder: Hol
 export class World {
   readonly scenario: Scenario;
   readonly timeline: Timeline = new Timeline();
-  readonly history: Chronicle = new Chronicle();
+  readonly history: Chronicle;
   readonly witness: Witness;
   readonly authority: Authority;
   readonly network: Network;
@@ -55,6 +55,7 @@ export class World {
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
+    this.history = new Chronicle(scenario.world === "memory");
     this.random = new Random(`world ${scenario.seed}`);
     this.witness = new Witness(() => this.timeline.now);
     this.#weather = new FaultWeather(scenario, () => this.timeline.now, (kind) => this.strike(kind));
