@@ -10,6 +10,8 @@ export class Witness {
   readonly openings: Opening[] = [];
   /** Owner to the process that acquired as it. */
   readonly owners: Map<string, string> = new Map();
+  /** Session to the tokens granted to holders. */
+  readonly #granted = new Map<string, Set<bigint>>();
   readonly #now: () => number;
   readonly #released = new Set<string>();
   readonly #running = new Set<string>();
@@ -25,10 +27,12 @@ export class Witness {
   /** The same lease, watched as a holder's own. */
   watch(lease: FullSessionLease, process: string): FullSessionLease {
     return forwardLease<FullSessionLease>(lease, {
-      acquire: (session, owner, options) => {
+      acquire: async (session, owner, options) => {
         if (this.owners.has(owner)) this.note("fresh-owner", `${process} acquires ${session} as ${owner} again`);
         this.owners.set(owner, process);
-        return lease.acquire(session, owner, options);
+        const granted = await lease.acquire(session, owner, options);
+        this.#granted.set(session, (this.#granted.get(session) ?? new Set()).add(granted.token));
+        return granted;
       },
       renew: (ref, options) => {
         if (this.#released.has(ref.owner)) {
@@ -44,6 +48,11 @@ export class Witness {
         return lease.release(ref, options);
       },
     });
+  }
+
+  /** Holds that came after another one of their session. */
+  get takeovers(): number {
+    return [...this.#granted.values()].reduce((sum, { size }) => sum + size - 1, 0);
   }
 
   callbackBegan(owner: string): void {

@@ -31,17 +31,17 @@ const WHERE: Readonly<Record<FaultKind, readonly WorldKind[]>> = {
 };
 
 /** Ms at the end of a world during which nothing new befalls it. */
-const CALM = 4_000;
+const CALM = 2_500;
 
 /** The scenario of a seed: the same one, always. */
 export function drawScenario(seed: number): Scenario {
   const random = new Random(`scenario ${seed}`);
   const world = random.pick(WORLDS);
-  const ttl = random.pick([1_500, 2_500, 4_000, 12_000]);
-  const horizon = Math.min(60_000, Math.max(24_000, ttl * 8));
+  const ttl = random.pick([1_000, 1_500, 2_500, 6_000]);
+  const horizon = Math.min(30_000, Math.max(14_000, ttl * 8));
   const names = ["ann", "bob", "cyd", "dan"].slice(0, random.whole(3, 4));
   const holders = names.map(
-    (name, at): HolderPlan => ({ name, startsAt: at * random.whole(0, 600), careless: random.chance(0.25) }),
+    (name, at): HolderPlan => ({ name, startsAt: at * random.whole(0, 600), careless: random.chance(0.35) }),
   );
   const kinds = FAULT_KINDS.filter((kind) => WHERE[kind].includes(world));
   const faults: Fault[] = [];
@@ -56,6 +56,7 @@ export function drawScenario(seed: number): Scenario {
     seed,
     world,
     ttl,
+    renewEvery: Math.round(ttl / random.pick([3, 10, 20])),
     forgetAfter: random.pick([20_000, 60_000]),
     horizon,
     sessions: random.chance(0.7) ? ["chat"] : ["chat", "mail"],
@@ -67,11 +68,11 @@ export function drawScenario(seed: number): Scenario {
 type Drawn = Readonly<{ world: WorldKind; ttl: number; horizon: number; names: readonly string[] }>;
 
 function drawFault(kind: FaultKind, random: Random, { world, ttl, horizon, names }: Drawn): Fault {
-  const at = Math.round(random.between(1_500, horizon - CALM));
+  const at = Math.round(random.between(1_000, horizon - CALM));
   const holder = random.pick(names);
   const anybody = random.chance(0.5) ? "all" : holder;
   const machine = world === "files" ? "all" : random.pick([...names, "server"]);
-  const window = Math.round(random.between(500, 8_000));
+  const window = Math.round(random.between(500, 6_000));
   const fault = (target: string, lasts = 0, amount = 0): Fault => ({ kind, at, lasts, target, amount });
   switch (kind) {
     case "delay":

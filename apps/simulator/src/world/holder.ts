@@ -42,6 +42,7 @@ export class Holder {
     this.runs = new SessionRuns({
       lease,
       ttl: scenario.ttl,
+      renewEvery: scenario.renewEvery,
       above: (session) => store.highest(session),
       owner: process.name,
       clock: process.clock,
@@ -60,7 +61,7 @@ export class Holder {
       } catch (error) {
         this.#check(session, error);
       }
-      await this.#pause(process.random.between(20, 700));
+      await this.#pause(process.random.between(20, 1_200));
     }
   }
 
@@ -86,12 +87,14 @@ export class Holder {
 
   async #turn(run: Run, belief: Belief | undefined): Promise<void> {
     const { process, careless, store, witness } = this.#parts;
+    const { ttl } = this.#parts.scenario;
     const { sessionId: session, token = 0n } = run;
     const { lastSeq } = await this.#write(run, "open", () => store.open(session, token), undefined);
     witness.opened({ session, token, lastSeq });
-    const turns = process.random.whole(1, 12);
+    const turns = process.random.whole(1, careless ? 20 : 8);
+    const longest = careless ? 150 : ttl;
     for (let turn = 0; turn < turns; turn += 1) {
-      await this.#pause(process.random.between(5, this.#parts.scenario.ttl / 2), careless ? undefined : run.signal);
+      await this.#pause(process.random.between(5, longest), careless ? undefined : run.signal);
       if (!careless) {
         if (run.signal.aborted) break;
         if (!mayAct(run)) continue;

@@ -32,6 +32,8 @@ export interface MemoryAuthorityParts {
   readonly forgetAfter: number;
   readonly chronicle: Chronicle;
   readonly onEffect: (cause: Cause, answer: EffectAnswer) => void;
+  /** A grant has reached a process that had given up waiting for it. */
+  readonly onLateGrant: (process: SimProcess, owner: string, isGivenBack: () => boolean) => void;
   /** Writes down what a request does that arrives a second time: nobody else hears of it. */
   readonly echoes: (lease: FullSessionLease) => FullSessionLease;
 }
@@ -55,6 +57,8 @@ export class MemoryAuthority implements Authority {
 
   leaseFor(process: SimProcess): FullSessionLease {
     const { network, chronicle, ttl } = this.#parts;
+    /** Tokens of the holds whose release this process has sent. */
+    const givenBack = new Set<bigint>();
     const ask = <T>(asked: Asked, request: (lease: FullSessionLease) => Promise<T>): Promise<T> => {
       const cause = { call: chronicle.currentCall, asked };
       return network.send(process, () => this.#server, {
@@ -74,14 +78,20 @@ export class MemoryAuthority implements Authority {
       ttl,
       clock: process.clock,
       timeout: TIMEOUT,
-      acquire: ({ sessionId: session, owner, ...options }) =>
-        ask({ op: "acquire", session, owner }, (lease) => lease.acquire(session, owner, options)),
+      acquire: async ({ sessionId: session, owner, ...options }, { signal }) => {
+        const granted = await ask({ op: "acquire", session, owner }, (lease) => lease.acquire(session, owner, options));
+        if (signal?.aborted === true) this.#parts.onLateGrant(process, owner, () => givenBack.has(granted.token));
+        return granted;
+      },
       renew: ({ ttl: wanted, reclaimExpired, ...ref }) =>
         ask({ op: "renew", session: ref.sessionId, owner: ref.owner }, (lease) =>
           lease.renew(definedRef(ref), { ttl: wanted, reclaimExpired }),
         ),
-      release: (ref) =>
-        ask({ op: "release", session: ref.sessionId, owner: ref.owner, token: ref.token }, (lease) => lease.release(ref)),
+      release: (ref) => {
+        if (ref.token !== undefined) givenBack.add(ref.token);
+        const asked = { op: "release", session: ref.sessionId, owner: ref.owner, token: ref.token };
+        return ask(asked, (lease) => lease.release(ref));
+      },
       inspect: (session) => ask({ op: "inspect", session }, (lease) => lease.inspect(session)),
       forceRelease: ({ sessionId: session, ...note }) =>
         ask({ op: "forceRelease", session }, (lease) => lease.forceRelease(session, note)),

@@ -56,6 +56,8 @@ export type Scenario = Readonly<{
   world: WorldKind;
   /** Ms. */
   ttl: number;
+  /** Ms between two renewals. */
+  renewEvery: number;
   /** Ms. */
   forgetAfter: number;
   /** Ms that the holders go on for. */

@@ -36,7 +36,7 @@ export class FaultWeather implements Weather, DiskWeather {
 
   step(process: SimProcess): number {
     const { random } = process;
-    return this.#strikes("slow-disk", process, 0.3) ? random.between(1, 150) : random.between(0.05, 0.8);
+    return this.#strikes("slow-disk", process, 0.5) ? random.between(1, 250) : random.between(0.05, 0.8);
   }
 
   isFull(process: SimProcess): boolean {

@@ -25,9 +25,11 @@ import { storeFilesOn } from "./store-directory.js";
 import { FaultWeather } from "./weather.js";
 
 const STORE = "/sessions";
-/** Ms for everybody to come to an end once the world is over, and before that for late messages to arrive. */
+/** Ms for everybody to come to an end once the world is over. */
 const ENDING = 60_000;
-const LAST_MESSAGES = 5_500;
+/** Takeovers below which a world shows nothing and goes on, by a ttl at a time, and for how often. */
+const FEWEST_TAKEOVERS = 2;
+const MOST_EXTENSIONS = 30;
 
 /** A holder's place in the world, whichever incarnation of it lives now. */
 export type Seat = { readonly plan: HolderPlan; process: SimProcess; holder: Holder; live: Promise<void> };
@@ -158,14 +160,15 @@ export class World {
     }
     befall(this);
     await this.timeline.run(this.scenario.horizon);
+    for (let more = 0; this.witness.takeovers < FEWEST_TAKEOVERS && more < MOST_EXTENSIONS; more += 1) {
+      await this.timeline.run(this.timeline.now + this.scenario.ttl);
+    }
     this.#isOver = true;
     await this.#end();
     await this.#readLogs();
   }
 
   async #end(): Promise<void> {
-    await this.timeline.run(this.timeline.now + LAST_MESSAGES);
-    await this.#checkGhosts();
     const ends = [...this.seats.values()].filter(({ process }) => !process.isDead).map((seat) => this.#endOf(seat));
     await this.#await(Promise.all(ends), "the end of all processes");
   }
@@ -178,29 +181,6 @@ export class World {
     } catch (error) {
       this.witness.note("no-surprise", `${process.name} could not end: ${String(error)}`);
     }
-  }
-
-  /** Whatever is held now is held by a run that lives, unless a message about it was lost or its process with it. */
-  async #checkGhosts(): Promise<void> {
-    if (this.authority.server === undefined || this.struck.has("restore") || this.struck.has("suspend")) return;
-    const process = this.startProcess("auditor", "operator");
-    const lease = this.authority.leaseFor(process);
-    const active = new Set(
-      [...this.seats.values()].flatMap(({ holder, process: { isDead } }) =>
-        isDead ? [] : holder.runs.active().map(({ token }) => token),
-      ),
-    );
-    const look = async (): Promise<void> => {
-      for (const session of this.scenario.sessions) {
-        const held = await lease.inspect(session);
-        if (held === undefined || active.has(held.token) || this.network.disturbed.has(held.owner)) continue;
-        const name = this.witness.owners.get(held.owner) ?? "";
-        const living = [...this.seats.values()].some((seat) => seat.process.name === name && !seat.process.isDead);
-        if (living) this.witness.note("no-ghost", `${session} is held as ${held.owner}, and nobody knows of it`);
-      }
-      await lease.close();
-    };
-    await this.#await(look(), "the auditor");
   }
 
   async #createSessions(): Promise<void> {
@@ -279,6 +259,13 @@ export class World {
       });
     }
     const echoes = this.#recorderOf("network");
-    return new MemoryAuthority({ ...parts, onEffect: tell, echoes: (lease) => echoes.lease(lease) });
+    const onLateGrant = (process: SimProcess, owner: string, isGivenBack: () => boolean): void => {
+      // Sent in the same turn, or by nobody.
+      this.timeline.after(0, () => {
+        if (process.isDead || isGivenBack()) return;
+        this.witness.note("no-ghost", `${process.name} keeps what was granted to ${owner} after it had given up`);
+      });
+    };
+    return new MemoryAuthority({ ...parts, onEffect: tell, onLateGrant, echoes: (lease) => echoes.lease(lease) });
   }
 }
