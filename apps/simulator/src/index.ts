@@ -4,4 +4,11 @@ export type { SeedReport } from "./orders.js";
 export { type Outcome, runScenario } from "./run-scenario.js";
 export { shrink } from "./shrink.js";
 export { drawScenario } from "./world/draw-scenario.js";
-export { FAULT_KINDS, type Fault, type FaultKind, type HolderPlan, type Scenario, type WorldKind } from "./world/scenario.js";
+export {
+  FAULT_KINDS,
+  type Fault,
+  type FaultKind,
+  type HolderPlan,
+  type Scenario,
+  type WorldKind,
+} from "./world/scenario.js";

@@ -7,7 +7,11 @@ const FEWEST_HOLDERS = 2;
  * The smallest scenario found that still fails: faults, holders and sessions are taken out as long as it does, and the end
  * comes earlier. Tries at most `budget` scenarios.
  */
-export async function shrink(scenario: Scenario, fails: (smaller: Scenario) => Promise<boolean>, budget = 150): Promise<Scenario> {
+export async function shrink(
+  scenario: Scenario,
+  fails: (smaller: Scenario) => Promise<boolean>,
+  budget = 150,
+): Promise<Scenario> {
   let smallest = scenario;
   let left = budget;
   const accept = async (candidate: Scenario): Promise<boolean> => {

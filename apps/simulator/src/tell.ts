@@ -28,7 +28,13 @@ function scenarioText({ world, ttl, horizon, holders, sessions, faults }: Scenar
 }
 
 function faultText({ kind, at, lasts, target, amount }: Fault): string {
-  const parts = [`  at ${at}`, kind, target, ...(lasts > 0 ? [`for ${lasts} ms`] : []), ...(amount === 0 ? [] : [`by ${amount}`])];
+  const parts = [
+    `  at ${at}`,
+    kind,
+    target,
+    ...(lasts > 0 ? [`for ${lasts} ms`] : []),
+    ...(amount === 0 ? [] : [`by ${amount}`]),
+  ];
   return parts.join(" ");
 }
 

@@ -20,7 +20,15 @@ async function report({ seed, shrinks }: WorkerOrder): Promise<SeedReport> {
   const { violations, undecided, counts, struck } = await runScenario(scenario);
   const { user, system } = process.cpuUsage(before);
   const { takeovers, renewals } = counts;
-  const found = { seed, world: scenario.world, violations, undecided, takeovers, renewals, holders: scenario.holders.length };
+  const found = {
+    seed,
+    world: scenario.world,
+    violations,
+    undecided,
+    takeovers,
+    renewals,
+    holders: scenario.holders.length,
+  };
   const done = { ...found, struck: [...struck], cpuMs: (user + system) / 1000 };
   if (violations.length === 0 || !shrinks) return done;
   const rules = new Set(violations.map(({ rule }) => rule));
@@ -36,7 +44,10 @@ process.on("message", (order: WorkerOrder) => {
   report(order).then(
     (done) => process.send?.(done),
     (error: unknown) => {
-      process.send?.({ seed: order.seed, failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      process.send?.({
+        seed: order.seed,
+        failed: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
     },
   );
 });

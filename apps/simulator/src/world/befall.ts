@@ -1,84 +1,71 @@
 /** Plans the faults of a scenario that strike at one moment. Those that last are the weather's. */
 
-import type { Fault } from "./scenario.js";
+import type { Fault, FaultKind } from "./scenario.js";
 import type { World } from "./world.js";
+
+/** What each kind does at its moment, to the world; kinds that last are missing. */
+const STRIKES: Partial<Record<FaultKind, (world: World, fault: Fault) => void>> = {
+  stop: (world, { target, lasts }) => stop(world, target, lasts),
+  kill: (world, { target, lasts }) => {
+    if (!kill(world, target)) return;
+    world.strike("kill");
+    world.timeline.after(lasts, () => revive(world, target));
+  },
+  "wall-forward": stepWall,
+  "wall-back": stepWall,
+  suspend: (world, { target, lasts }) => suspend(world, target, lasts),
+  "authority-restart": (world, { lasts }) => restartAuthority(world, lasts),
+  wipe: ({ authority, chronicle, timeline, strike }) => {
+    strike("wipe");
+    authority.wipe();
+    chronicle.fault({ fault: "delete" }, timeline.now);
+  },
+  "power-cut": (world, { lasts }) => cutPower(world, lasts),
+  "force-release": (world) => {
+    world.strike("force-release");
+    for (const session of world.scenario.sessions) {
+      world.operate((lease) => lease.forceRelease(session, { by: "operator" }));
+    }
+  },
+  "request-release": (world) => {
+    world.strike("request-release");
+    for (const session of world.scenario.sessions) {
+      world.operate((lease) => lease.requestRelease(session, { by: "operator" }));
+    }
+  },
+};
 
 export function befall(world: World): void {
   for (const fault of world.scenario.faults) {
-    if (fault.kind === "restore") {
-      planRestore(world, fault);
-      continue;
-    }
-    world.timeline.at(fault.at, () => strike(world, fault));
+    if (fault.kind === "restore") planRestore(world, fault);
+    else world.timeline.at(fault.at, () => STRIKES[fault.kind]?.(world, fault));
   }
 }
 
-function strike(world: World, fault: Fault): void {
-  const { timeline, authority, chronicle, scenario, seats } = world;
-  const { kind, lasts, target, amount } = fault;
-  switch (kind) {
-    case "stop":
-      return stop(world, target, lasts);
-    case "kill": {
-      const seat = seats.get(target);
-      if (seat === undefined || seat.process.isDead) return;
-      world.strike(kind);
-      kill(world, target);
-      timeline.after(lasts, () => revive(world, target));
-      return;
-    }
-    case "wall-forward":
-    case "wall-back": {
-      world.strike(kind);
-      const machines = target === "all" ? ["server"] : [target];
-      for (const machine of machines) {
-        world.machine(machine).stepWall(amount);
-        if (world.machine(machine) !== authority.clocks) continue;
-        chronicle.fault({ fault: "step", by: amount }, timeline.now);
-      }
-      return;
-    }
-    case "suspend":
-      return suspend(world, target, lasts);
-    case "authority-restart": {
-      const { server } = authority;
-      if (server === undefined || server.process.isDead) return;
-      world.strike(kind);
-      const fate = server.kill();
-      if (fate === "gone") chronicle.fault({ fault: "delete" }, timeline.now);
-      timeline.after(lasts, () => server.start());
-      return;
-    }
-    case "wipe":
-      world.strike(kind);
-      authority.wipe();
-      chronicle.fault({ fault: "delete" }, timeline.now);
-      return;
-    case "power-cut": {
-      world.strike(kind);
-      const struck = [...seats.keys()].filter((name) => seats.get(name)?.process.isDead === false);
-      for (const name of struck) kill(world, name);
-      world.disk.cutPower(world.random.fork("power"));
-      chronicle.fault({ fault: "restore" }, timeline.now);
-      timeline.after(lasts, () => {
-        for (const name of struck) revive(world, name);
-      });
-      return;
-    }
-    case "force-release":
-    case "request-release":
-      world.strike(kind);
-      for (const session of scenario.sessions) {
-        world.operate((lease) =>
-          kind === "force-release"
-            ? lease.forceRelease(session, { by: "operator" })
-            : lease.requestRelease(session, { by: "operator" }),
-        );
-      }
-      return;
-    default:
-      return;
-  }
+function stepWall(world: World, { kind, target, amount }: Fault): void {
+  const clocks = world.machine(target === "all" ? "server" : target);
+  world.strike(kind);
+  clocks.stepWall(amount);
+  if (clocks === world.authority.clocks) world.chronicle.fault({ fault: "step", by: amount }, world.timeline.now);
+}
+
+function restartAuthority({ authority, chronicle, timeline, strike }: World, lasts: number): void {
+  const { server } = authority;
+  if (server === undefined || server.process.isDead) return;
+  strike("authority-restart");
+  if (server.kill() === "gone") chronicle.fault({ fault: "delete" }, timeline.now);
+  timeline.after(lasts, () => server.start());
+}
+
+/** The machine of a world of files loses its power, and starts again. */
+function cutPower(world: World, lasts: number): void {
+  world.strike("power-cut");
+  const struck = [...world.seats.keys()].filter((name) => kill(world, name));
+  world.disk.cutPower(world.random.fork("power"));
+  world.chronicle.fault({ fault: "restore" }, world.timeline.now);
+  world.timeline.after(lasts, () => {
+    for (const name of struck) revive(world, name);
+  });
 }
 
 function planRestore(world: World, { at, amount }: Fault): void {
@@ -122,11 +109,13 @@ function suspend(world: World, target: string, lasts: number): void {
   });
 }
 
-function kill(world: World, name: string): void {
+/** False if there is nothing to kill. */
+function kill(world: World, name: string): boolean {
   const seat = world.seats.get(name);
-  if (seat === undefined || seat.process.isDead) return;
+  if (seat === undefined || seat.process.isDead) return false;
   seat.process.kill();
   world.chronicle.killed(seat.process.name, world.timeline.now);
+  return true;
 }
 
 function revive(world: World, name: string): void {

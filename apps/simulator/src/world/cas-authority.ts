@@ -52,7 +52,11 @@ export class CasAuthority implements Authority {
     /** The signal of a call, by which its later rounds are known, to the call. */
     const calls = new WeakMap<AbortSignal, string>();
     const ask = <T>(subject: string, request: () => T, repeat: () => unknown = request): Promise<T> =>
-      network.send(process, () => this.#server, { subject, handle: async () => request(), repeat: async () => repeat() });
+      network.send(process, () => this.#server, {
+        subject,
+        handle: async () => request(),
+        repeat: async () => repeat(),
+      });
     return casLease<number>({
       name: "compare-and-set over a network",
       clock: process.clock,
@@ -63,7 +67,11 @@ export class CasAuthority implements Authority {
       load: async (sessionId, { signal }) => {
         if (signal !== undefined && chronicle.currentCall !== undefined) calls.set(signal, chronicle.currentCall);
         const late = new LeaseUnavailableError("the store did not answer");
-        const { kept, now } = await orLate(process, late, ask("", () => ({ kept: this.#kept.get(sessionId), now: this.now() })));
+        const { kept, now } = await orLate(
+          process,
+          late,
+          ask("", () => ({ kept: this.#kept.get(sessionId), now: this.now() })),
+        );
         return loaded(kept, now);
       },
       swap: (sessionId, version, next, { signal }) => {

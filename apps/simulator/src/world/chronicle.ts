@@ -14,7 +14,19 @@
 import type { Sink } from "@leasehold/conformance/judge";
 import type { LeaseRecord, PreviousHold } from "@leasehold/session-lease";
 
-type Line = { readonly [field: string]: unknown };
+/** A line of the history, as far as it is looked at here. */
+type Line = Readonly<{
+  event?: string;
+  process?: string;
+  call?: string;
+  session?: string;
+  op?: string | undefined;
+  owner?: string | undefined;
+  answer?: string;
+  token?: unknown;
+  expiry?: unknown;
+  retryAfterMs?: number;
+}>;
 /** Of a change: `granted`, `released` or `done`, with all that the judge is told of a grant. */
 export type EffectAnswer = Readonly<{
   answer: "granted" | "released" | "done";
@@ -30,7 +42,13 @@ export type Cause = Readonly<{ call: string | undefined; asked: Line }>;
 
 type Entry =
   | { readonly kind: "line"; readonly text: string; readonly line: Line }
-  | { readonly kind: "effect"; readonly cause: Cause; readonly answer: EffectAnswer; readonly at: number; readonly wall: number };
+  | {
+      readonly kind: "effect";
+      readonly cause: Cause;
+      readonly answer: EffectAnswer;
+      readonly at: number;
+      readonly wall: number;
+    };
 
 /** Answers that changed the record. */
 const EFFECTIVE: ReadonlySet<unknown> = new Set(["granted", "released", "done"]);
@@ -51,16 +69,16 @@ export class Chronicle implements Sink {
 
   write(text: string): void {
     const line = JSON.parse(text) as Line;
-    if (line["answer"] === "held" && !this.#tellsWaits) {
+    if (line.answer === "held" && !this.#tellsWaits) {
       const { retryAfterMs: _, ...rest } = line;
       this.#entries.push({ kind: "line", text: JSON.stringify(rest), line: rest });
       return;
     }
     this.#entries.push({ kind: "line", text, line });
-    if (line["event"] !== "invoke") return;
-    this.#current = String(line["call"]);
+    if (line.event !== "invoke") return;
+    this.#current = line.call ?? "";
     this.#invokes.push(line);
-    if (line["op"] === "requestRelease") this.#asking.add(this.#current);
+    if (line.op === "requestRelease") this.#asking.add(this.#current);
     // A call reaches its adapter before anything else happens.
     queueMicrotask(() => {
       this.#current = undefined;
@@ -81,11 +99,13 @@ export class Chronicle implements Sink {
     const { owner, token } = record;
     const ops = { held: ["acquire", "renew"], released: ["release"], forced: ["forceRelease"] }[record.standing];
     const fits = (line: Line): boolean =>
-      line["process"] === process &&
-      line["session"] === session &&
-      (ops.includes(String(line["op"])) ? line["owner"] === owner || record.standing === "forced" : line["op"] === "requestRelease");
+      line.process === process &&
+      line.session === session &&
+      (ops.includes(line.op ?? "")
+        ? line.owner === owner || record.standing === "forced"
+        : line.op === "requestRelease");
     const last = this.#invokes.findLast(fits);
-    return { call: last && String(last["call"]), asked: { op: ops[0], session, owner, token } };
+    return { call: last?.call, asked: { op: ops[0], session, owner, token } };
   }
 
   /** Whether a call only asks the holder to let go. */
@@ -106,8 +126,8 @@ export class Chronicle implements Sink {
     for (const entry of this.#entries) {
       if (entry.kind !== "line") continue;
       const { line } = entry;
-      if (line["event"] === "invoke") invokes.set(String(line["call"]), line);
-      if (line["event"] === "return") returns.set(String(line["call"]), line);
+      if (line.event === "invoke") invokes.set(line.call ?? "", line);
+      if (line.event === "return") returns.set(line.call ?? "", line);
     }
     const own = this.#ownEffects(returns);
     let echoes = 0;
@@ -115,13 +135,17 @@ export class Chronicle implements Sink {
       if (entry.kind === "effect") {
         if (own.has(entry)) return [];
         echoes += 1;
-        return echo(entry, entry.cause.call === undefined ? undefined : invokes.get(entry.cause.call), `network!${echoes}`);
+        return echo(
+          entry,
+          entry.cause.call === undefined ? undefined : invokes.get(entry.cause.call),
+          `network!${echoes}`,
+        );
       }
       const { line, text } = entry;
-      const call = String(line["call"]);
-      if (line["event"] === "invoke" && CHANGING.has(line["op"]) && !returns.has(call)) return [];
-      if (line["event"] !== "return" || line["answer"] !== "unknown") return [text];
-      if (!CHANGING.has(invokes.get(call)?.["op"])) return [text];
+      const call = line.call ?? "";
+      if (line.event === "invoke" && CHANGING.has(line.op) && !returns.has(call)) return [];
+      if (line.event !== "return" || line.answer !== "unknown") return [text];
+      if (!CHANGING.has(invokes.get(call)?.op)) return [text];
       return [JSON.stringify({ ...line, answer: "error" })];
     });
   }
@@ -129,14 +153,14 @@ export class Chronicle implements Sink {
   /** The effects that somebody was told of: the last of those that the answer fits. */
   #ownEffects(returns: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
     const grants = new Set<string>();
-    for (const line of returns.values()) if (line["answer"] === "granted") grants.add(grantOf(line));
+    for (const line of returns.values()) if (line.answer === "granted") grants.add(grantOf(line));
     const own = new Map<string, Entry>();
     for (const entry of this.#entries) {
       if (entry.kind !== "effect") continue;
       const { answer, cause } = entry;
       if (answer.answer === "granted") {
         if (grants.has(grantOf(answer))) own.set(grantOf(answer), entry);
-      } else if (cause.call !== undefined && EFFECTIVE.has(returns.get(cause.call)?.["answer"])) {
+      } else if (cause.call !== undefined && EFFECTIVE.has(returns.get(cause.call)?.answer)) {
         own.set(cause.call, entry);
       }
     }
@@ -149,18 +173,32 @@ function grantOf({ token, expiry }: Readonly<{ token?: unknown; expiry?: unknown
   return `${token} ${expiry}`;
 }
 
-function echo({ cause, answer, at, wall }: Extract<Entry, { kind: "effect" }>, original: Line | undefined, call: string): string[] {
-  // A grant is decided upon at an instant before it is stored, and tells of it.
-  const { expiry = Number.POSITIVE_INFINITY, ttl = 0 } = answer;
-  const decided = Math.min(wall, expiry - ttl);
-  const invoke = { ...(original ?? cause.asked), event: "invoke", process: "network", call, at, wall: decided };
-  return [invoke, { event: "return", at, wall, call, ...answer }].map((line) =>
+function echo(
+  { cause, answer, at, wall }: Extract<Entry, { kind: "effect" }>,
+  original: Line | undefined,
+  call: string,
+): string[] {
+  // A grant is decided upon at an instant before it is stored, and tells of it. The clock may have been set back since.
+  const { expiry, ttl = 0 } = answer;
+  const decided = expiry === undefined ? wall : expiry - ttl;
+  const invoke = {
+    ...(original ?? cause.asked),
+    event: "invoke",
+    process: "network",
+    call,
+    at,
+    wall: Math.min(decided, wall),
+  };
+  return [invoke, { event: "return", at, wall: Math.max(decided, wall), call, ...answer }].map((line) =>
     JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
   );
 }
 
 /** What a record that has just been stored tells whoever stored it. */
-export function answerOf({ standing, token, expiry, ttl, previous, releaseRequested }: LeaseRecord, asks: boolean): EffectAnswer {
+export function answerOf(
+  { standing, token, expiry, ttl, previous, releaseRequested }: LeaseRecord,
+  asks: boolean,
+): EffectAnswer {
   if (standing === "released") return { answer: "released" };
   if (standing === "forced" || asks) return { answer: "done" };
   const requested = releaseRequested === undefined ? {} : { releaseRequested: true };

@@ -20,7 +20,11 @@ export type DirectoryNode = {
 };
 export type Node = FileNode | DirectoryNode;
 
-export type Listing = { readonly directory: DirectoryNode; readonly always: Set<string>; readonly sometimes: Set<string> };
+export type Listing = {
+  readonly directory: DirectoryNode;
+  readonly always: Set<string>;
+  readonly sometimes: Set<string>;
+};
 
 export function errno(code: string, path: string): Error {
   return Object.assign(new Error(`${code}: ${path}`), { code });

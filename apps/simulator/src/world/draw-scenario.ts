@@ -84,7 +84,10 @@ function drawFault(kind: FaultKind, random: Random, { world, ttl, horizon, names
     case "disk-full":
       return fault(anybody, window);
     case "stop":
-      return fault(world !== "files" && random.chance(0.15) ? "server" : holder, Math.round(random.between(20, ttl * 1.5)));
+      return fault(
+        world !== "files" && random.chance(0.15) ? "server" : holder,
+        Math.round(random.between(20, ttl * 1.5)),
+      );
     case "kill":
       return fault(holder, Math.round(random.between(100, 2_000)));
     case "wall-forward":

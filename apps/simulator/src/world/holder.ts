@@ -4,16 +4,22 @@
  */
 
 import type { Recorder } from "@leasehold/conformance/judge";
-import { findLeaseError, type FullSessionLease, type LeaseErrorCode } from "@leasehold/session-lease";
+import { type FullSessionLease, findLeaseError, type LeaseErrorCode } from "@leasehold/session-lease";
 import { findRunError, type Run, SessionRuns } from "@leasehold/session-runs";
-import { isStaleToken, type SessionStore, storeErrorCode, type StoreErrorCode } from "@leasehold/session-store";
+import { isStaleToken, type SessionStore, type StoreErrorCode, storeErrorCode } from "@leasehold/session-store";
 import type { SimProcess } from "../engine/sim-process.js";
 import type { Witness } from "../laws/witness.js";
 import { Belief } from "./belief.js";
 import type { Scenario } from "./scenario.js";
 
 /** Errors of a lease and of a store that some weather explains. */
-const LEASE_WEATHER: ReadonlySet<LeaseErrorCode> = new Set(["held", "unavailable", "unknown-outcome", "aborted", "corrupt"]);
+const LEASE_WEATHER: ReadonlySet<LeaseErrorCode> = new Set([
+  "held",
+  "unavailable",
+  "unknown-outcome",
+  "aborted",
+  "corrupt",
+]);
 const STORE_WEATHER: ReadonlySet<StoreErrorCode> = new Set(["stale-token", "unavailable"] as StoreErrorCode[]);
 
 export interface HolderParts {
@@ -71,7 +77,8 @@ export class Holder {
     await this.runs.drain(200);
     await store.close();
     await lease.close();
-    if (process.timers > 0) witness.note("clean-end", `${process.name} has closed and ${process.timers} timers are set`);
+    if (process.timers > 0)
+      witness.note("clean-end", `${process.name} has closed and ${process.timers} timers are set`);
   }
 
   async #drive(run: Run): Promise<void> {
@@ -112,7 +119,13 @@ export class Holder {
     this.#writes += 1;
     const write = `${process.name}.${this.#writes}`;
     const event = { runId, type, data: write };
-    return this.#write(run, "append", () => store.append(sessionId, token, event, { sync: true }), write, ({ seq }) => seq);
+    return this.#write(
+      run,
+      "append",
+      () => store.append(sessionId, token, event, { sync: true }),
+      write,
+      ({ seq }) => seq,
+    );
   }
 
   #write<T>(
@@ -134,7 +147,10 @@ export class Holder {
     const store = storeErrorCode(error);
     if (store !== undefined && STORE_WEATHER.has(store)) return;
     if (findRunError(error) !== undefined) return;
-    witness.note("no-surprise", `${process.name} was told: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    witness.note(
+      "no-surprise",
+      `${process.name} was told: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
   }
 
   #pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -31,7 +31,8 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, onName: (path: string
         disk.add(path, disk.newFile(bytes.subarray(0, length), durable && whole));
       });
     },
-    link: (existing, path) => calls.create(path, 0, () => {
+    link: (existing, path) =>
+      calls.create(path, 0, () => {
         disk.add(path, fileAt(existing));
         onName(path);
       }),

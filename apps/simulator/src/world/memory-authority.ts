@@ -1,3 +1,4 @@
+import { MemoryLeaseStore, memlease } from "@leasehold/memlease";
 import {
   ALL_CAPABILITIES,
   type Capabilities,
@@ -7,7 +8,6 @@ import {
   type LeaseRecord,
   type Scanned,
 } from "@leasehold/session-lease";
-import { MemoryLeaseStore, memlease } from "@leasehold/memlease";
 import type { HostClocks } from "../engine/host-clock.js";
 import type { Network } from "../engine/network.js";
 import type { SimProcess } from "../engine/sim-process.js";

@@ -60,7 +60,11 @@ export class World {
     this.history = new Chronicle(scenario.world === "memory");
     this.random = new Random(`world ${scenario.seed}`);
     this.witness = new Witness(() => this.timeline.now);
-    this.#weather = new FaultWeather(scenario, () => this.timeline.now, (kind) => this.strike(kind));
+    this.#weather = new FaultWeather(
+      scenario,
+      () => this.timeline.now,
+      (kind) => this.strike(kind),
+    );
     this.network = new Network(this.timeline, this.#weather);
     this.disk = new Disk(() => this.machine("disk").wall());
     this.authority = this.#found();
@@ -73,9 +77,10 @@ export class World {
     return this.#isOver;
   }
 
-  strike(kind: FaultKind): void {
+  /** A fault of this kind has befallen something. */
+  readonly strike: (kind: FaultKind) => void = (kind) => {
     this.struck.set(kind, (this.struck.get(kind) ?? 0) + 1);
-  }
+  };
 
   /** The clocks of the machine on which a process of that name runs. In a world of files all share one. */
   machine(name: string): HostClocks {
@@ -227,7 +232,11 @@ export class World {
   }
 
   #recorderOf(process: string): Recorder {
-    const trueTime = { wall: () => 0, monotonic: () => this.timeline.now, schedule: () => ({ cancel: () => undefined }) };
+    const trueTime = {
+      wall: () => 0,
+      monotonic: () => this.timeline.now,
+      schedule: () => ({ cancel: () => undefined }),
+    };
     return new Recorder({ sink: this.history, process, clock: trueTime, authority: () => this.authority.now() });
   }
 
