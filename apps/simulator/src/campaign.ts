@@ -68,7 +68,8 @@ function work(
   next: () => number | undefined,
   onReport: (report: SeedReport) => void,
 ): Promise<void> {
-  const path = fileURLToPath(new URL("./worker.js", import.meta.url));
+  // The built one, also for whoever runs this from its source.
+  const path = fileURLToPath(new URL("../dist/worker.js", import.meta.url));
   const worker = fork(path, mutant === undefined ? [] : [mutant], { serialization: "json" });
   return new Promise((resolve, reject) => {
     let current: number | undefined;

@@ -3,6 +3,7 @@ export { MUTANTS, type Mutant } from "./mutants/mutants.js";
 export type { SeedReport } from "./orders.js";
 export { type Outcome, runScenario } from "./run-scenario.js";
 export { shrink } from "./shrink.js";
+export { campaignText } from "./tell.js";
 export { drawScenario } from "./world/draw-scenario.js";
 export {
   FAULT_KINDS,

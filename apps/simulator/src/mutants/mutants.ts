@@ -31,7 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/keeper/keeper.js",
     find: "isValid() {\n        this.#look(momentOf(this.#clock));",
     replace: "isValid() {",
-    seed: 1,
+    seed: 54,
   },
   {
     name: "no-margin",
@@ -39,7 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/validity.js",
     find: "return ttl / 100 + 2;",
     replace: "return 0;",
-    seed: 1,
+    seed: 5,
   },
   {
     name: "wall-clock-for-validity",
@@ -47,7 +47,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/keeper/validity.js",
     find: "return Math.min(this.end.wall - now.wall, this.end.monotonic - now.monotonic);",
     replace: "return this.end.wall - now.wall;",
-    seed: 1,
+    seed: 103,
   },
   {
     name: "monotonic-clock-for-validity",
@@ -55,7 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/keeper/validity.js",
     find: "return Math.min(this.end.wall - now.wall, this.end.monotonic - now.monotonic);",
     replace: "return this.end.monotonic - now.monotonic;",
-    seed: 1,
+    seed: 13,
   },
   {
     name: "renewal-counts-from-its-answer",
@@ -79,7 +79,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/keeper/keeper.js",
     find: 'return this.#state === "held";',
     replace: 'return this.#state === "held" || this.#state === "in-doubt";',
-    seed: 1,
+    seed: 13,
   },
   {
     name: "releases-before-join",
@@ -96,7 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-runs/acquisition.js",
     find: "for (let last = false;; last = true) {\n        const owner = freshOwner(prefix);",
     replace: "const owner = freshOwner(prefix);\n    for (let last = false;; last = true) {",
-    seed: 1,
+    seed: 2,
   },
   {
     name: "ghost-kept",
@@ -104,7 +104,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/calls.js",
     find: "this.#track(answer.then(undo).catch(ignore));",
     replace: "this.#track(answer.catch(ignore));",
-    seed: 1,
+    seed: 13,
   },
   {
     name: "fence-after-reading",
@@ -113,7 +113,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "const fence = await log.write(planFence(stamp), { alone: true, sync: true });",
     replace:
       "const read = await log.state();\n const raised = await log.write(planFence(stamp), { alone: true, sync: true });\n const fence = raised && { ...raised, state: { ...raised.state, lastSeq: read.lastSeq } };",
-    seed: 1,
+    seed: 125,
   },
   {
     name: "no-look-back",
@@ -121,7 +121,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-store/jsonl/session-log.js",
     find: 'if (own.verdict !== "counts")\n                    return "again";',
     replace: "",
-    seed: 1,
+    seed: 199,
   },
   {
     name: "stale-line-counts",
@@ -137,7 +137,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-store/jsonl/session-log.js",
     find: "if (options.sync)\n                    await live.file.sync();",
     replace: "",
-    seed: 1,
+    seed: 3,
   },
   {
     name: "no-look-after-link",

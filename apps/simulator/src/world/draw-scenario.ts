@@ -80,9 +80,10 @@ function drawFault(kind: FaultKind, random: Random, { world, ttl, horizon, names
     case "drop-request":
     case "drop-reply":
     case "duplicate":
-    case "slow-disk":
     case "disk-full":
       return fault(anybody, window);
+    case "slow-disk":
+      return fault(anybody, random.fork(`disk at ${at}`).chance(0.35) ? horizon : window);
     case "stop":
       return fault(
         world !== "files" && random.chance(0.15) ? "server" : holder,

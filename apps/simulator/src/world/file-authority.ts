@@ -21,7 +21,7 @@ export interface FileAuthorityParts {
 
 /**
  * flocklease in a directory of the machine that all processes share. No step of it depends on its lock, so it is given
- * none. It is wiped and restored in one step, as by renaming the directory.
+ * none. It is restored in one step, as by renaming a directory, and wiped in one, of its records but not of their stems.
  */
 export class FileAuthority implements Authority {
   readonly clocks: HostClocks;
@@ -76,6 +76,12 @@ export class FileAuthority implements Authority {
   }
 
   wipe(): void {
-    this.#parts.disk.restore(DIRECTORY, undefined);
+    const { disk } = this.#parts;
+    const root = disk.find(DIRECTORY);
+    if (root?.kind !== "directory") return;
+    for (const [name, stem] of root.entries) {
+      if (stem.kind !== "directory" || name.startsWith(".")) continue;
+      for (const record of [...stem.entries.keys()]) disk.remove(`${DIRECTORY}/${name}/${record}`);
+    }
   }
 }
