@@ -181,14 +181,8 @@ function echo(
   // A grant is decided upon at an instant before it is stored, and tells of it. The clock may have been set back since.
   const { expiry, ttl = 0 } = answer;
   const decided = expiry === undefined ? wall : expiry - ttl;
-  const invoke = {
-    ...(original ?? cause.asked),
-    event: "invoke",
-    process: "network",
-    call,
-    at,
-    wall: Math.min(decided, wall),
-  };
+  const asked = { process: "network", ...(original ?? cause.asked) };
+  const invoke = { ...asked, event: "invoke", call, at, wall: Math.min(decided, wall) };
   return [invoke, { event: "return", at, wall: Math.max(decided, wall), call, ...answer }].map((line) =>
     JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
   );

@@ -15,6 +15,8 @@ export interface FileAuthorityParts {
   readonly callsOf: (process: SimProcess) => FileCalls;
   readonly isGone: (process: ProcessIdentity) => boolean;
   readonly onStored: (process: string, session: string, record: LeaseRecord) => void;
+  /** Something that had been wiped was seen again. */
+  readonly onRevival: () => void;
   readonly ttl: number;
   readonly forgetAfter: number;
 }
@@ -26,6 +28,8 @@ export interface FileAuthorityParts {
 export class FileAuthority implements Authority {
   readonly clocks: HostClocks;
   readonly #parts: FileAuthorityParts;
+  /** Records that follow none, to their writers. */
+  readonly #strays = new Map<string, string>();
 
   constructor(parts: FileAuthorityParts) {
     this.#parts = parts;
@@ -39,11 +43,25 @@ export class FileAuthority implements Authority {
       ttl,
       forgetAfter,
       clock: process.clock,
-      files: leaseFilesOn(disk, callsOf(process), (path) => this.#named(process, path)),
+      files: leaseFilesOn(disk, callsOf(process), {
+        named: (path) => this.#named(process, path),
+        read: (path) => this.#read(process, path),
+      }),
       lock: noLock,
       processes: { own: () => process.identity, isGone },
       random: () => process.random.next(),
     });
+  }
+
+  /**
+   * A link that was under way when the records were wiped makes the number after one that is gone. Its writer takes it back;
+   * until then whoever reads it takes it for the record, and so the wipe has not been the end of it.
+   */
+  #read(process: SimProcess, path: string): void {
+    const writer = this.#strays.get(path);
+    if (writer === undefined || writer === process.name) return;
+    this.#strays.delete(path);
+    this.#parts.onRevival();
   }
 
   /** A record has been stored if its number follows the highest one, or its stem is new. */
@@ -53,7 +71,11 @@ export class FileAuthority implements Authority {
     const stem = node?.kind === "directory" ? path : path.slice(0, path.lastIndexOf("/"));
     const numbers = [...disk.directory(stem).entries.keys()].map(Number).sort((a, b) => a - b);
     const highest = numbers.at(-1);
-    if (node?.kind === "file" && (path !== `${stem}/${highest}` || numbers.at(-2) !== Number(highest) - 1)) return;
+    if (node?.kind === "file" && path !== `${stem}/${highest}`) return;
+    if (node?.kind === "file" && numbers.at(-2) !== Number(highest) - 1) {
+      this.#strays.set(path, process.name);
+      return;
+    }
     const text = disk.file(`${stem}/${highest}`)?.bytes.toString() ?? "";
     try {
       const { sessionId, record } = decodeRecord(text);

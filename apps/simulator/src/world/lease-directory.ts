@@ -2,11 +2,16 @@ import type { LeaseFiles } from "@leasehold/flocklease";
 import { type Disk, errno } from "./disk.js";
 import type { FileCalls } from "./file-calls.js";
 
+export interface DirectoryWitness {
+  named(path: string): void;
+  read(path: string): void;
+}
+
 /**
- * The simulated disk as flocklease sees it. It cannot be watched: waiters poll. `onName` hears of each file or directory
- * that has been given another name.
+ * The simulated disk as flocklease sees it. It cannot be watched: waiters poll. `hears` is told of each file or
+ * directory that has been given another name, and of each file that has been read.
  */
-export function leaseFilesOn(disk: Disk, calls: FileCalls, onName: (path: string) => void): LeaseFiles {
+export function leaseFilesOn(disk: Disk, calls: FileCalls, hears: DirectoryWitness): LeaseFiles {
   const fileAt = (path: string) => {
     const file = disk.file(path);
     if (file === undefined) throw errno("ENOENT", path);
@@ -23,7 +28,12 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, onName: (path: string
       const listing = await calls.step(() => disk.beginListing(path));
       return calls.step(() => disk.endListing(listing, calls.process.random));
     },
-    read: (path) => calls.step(() => fileAt(path).bytes.toString()),
+    read: (path) =>
+      calls.step(() => {
+        const text = fileAt(path).bytes.toString();
+        hears.read(path);
+        return text;
+      }),
     write: (path, text, durable) => {
       const bytes = Buffer.from(text);
       return calls.create(path, bytes.length, (length) => {
@@ -34,7 +44,7 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, onName: (path: string
     link: (existing, path) =>
       calls.create(path, 0, () => {
         disk.add(path, fileAt(existing));
-        onName(path);
+        hears.named(path);
       }),
     unlink: (path) =>
       calls.step(() => {
@@ -51,7 +61,7 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, onName: (path: string
         if (present !== undefined) disk.remove(to);
         disk.remove(from);
         disk.add(to, moved);
-        onName(to);
+        hears.named(to);
       }),
     rmdir: (path) =>
       calls.step(() => {

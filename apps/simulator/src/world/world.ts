@@ -253,6 +253,7 @@ export class World {
           const cause = this.history.causeOf(process, session, record);
           tell(cause, answerOf(record, this.history.asksForRelease(cause.call)));
         },
+        onRevival: () => this.chronicle.fault({ fault: "restore" }, this.timeline.now),
         isGone: ({ pid }) => this.#dead.has(pid),
         ttl,
         forgetAfter,
