@@ -21,6 +21,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   "session-store": [PORT],
   "session-runs": [PORT, "keeper"],
   backends: [PORT, ...ADAPTERS],
+  simulator: [PORT, ...ADAPTERS, "keeper", "session-runs", "session-store", "conformance"],
   server: [PORT, "backends", ...LIBRARIES],
 };
 

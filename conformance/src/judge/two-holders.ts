@@ -2,7 +2,7 @@
  * Never two valid holders, with the one exception.
  *
  * Two beliefs of different holds of a session may not overlap. They may only if the record was destroyed or freed over
- * a holder's head: then that holder, who began to believe before, cannot know. It may believe until its next renewal is
+ * a holder's head: then that holder, who had asked for its hold before, cannot know. It may believe until its next renewal is
  * answered, and never longer than its ttl after the event. What it writes meanwhile is the business of `stale-write`.
  *
  * Over the head: a force-release that was done or may have been, a record deleted, restored from a copy or corrupted, and a
@@ -65,17 +65,17 @@ function* overlaps(beliefs: readonly Belief[]): Iterable<readonly [Belief, Belie
   }
 }
 
-/** `old` could not know of a blow that let the other in. */
+/** `old` could not know of a blow that let the other in: its hold had been asked for before, even if the answer came later. */
 function isExcused(old: Belief, other: Belief, blows: readonly Blow[], calls: readonly Call[]): boolean {
   const { from, to } = overlap(old, other);
   return blows.some((blow) => {
-    if (old.order > blow.order || from < blow.from) return false;
+    if (from < blow.from) return false;
     const struck = Math.min(blow.to, from);
     return to <= Math.min(struck + ttlBefore(old, blow, calls), nextAnswer(old, struck, calls));
   });
 }
 
-/** The ttl of the last grant to this hold before the blow: the longest for which it could go on. */
+/** The ttl of the last grant to this hold that was asked for before the blow: the longest for which it could go on. Zero if there is none. */
 function ttlBefore({ owner, token }: Belief, { order }: Blow, calls: readonly Call[]): number {
   let ttl = 0;
   for (const { invoke, answer } of calls) {

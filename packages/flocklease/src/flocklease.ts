@@ -48,6 +48,7 @@ import {
   type FullSessionLease,
   hostClock,
   LeaseInvalidError,
+  type ProcessIdentity,
 } from "@leasehold/session-lease";
 import { ownProcessIdentity, processLife } from "@leasehold/session-lease/host";
 import { diskFiles } from "./disk-files.js";
@@ -74,7 +75,22 @@ export interface FlockLeaseOptions {
   readonly files?: LeaseFiles | undefined;
   /** `proper-lockfile`, unless given: for simulators. Nothing but work depends on it. */
   readonly lock?: TransitionLock | undefined;
+  /** This process, and whether another can never run again. The host's kernel is asked, unless given: for simulators. */
+  readonly processes?: Processes | undefined;
+  /** From 0 up to, not including, 1; for jitter. */
+  readonly random?: (() => number) | undefined;
 }
+
+export interface Processes {
+  own(): ProcessIdentity | undefined;
+  /** True only on proof. */
+  isGone(process: ProcessIdentity): boolean;
+}
+
+const hostProcesses: Processes = {
+  own: ownProcessIdentity,
+  isGone: (process) => processLife(process) === "gone",
+};
 
 /**
  * A lease in the files of one directory. Touches nothing until the first call.
@@ -85,6 +101,7 @@ export interface FlockLeaseOptions {
  */
 export function flocklease(options: FlockLeaseOptions): FullSessionLease {
   const { dir, ttl = DEFAULT_TTL, forgetAfter = DEFAULT_FORGET_AFTER, clock = hostClock, files = diskFiles } = options;
+  const { processes = hostProcesses, random } = options;
   if (typeof dir !== "string" || dir.trim() === "" || dir.includes("\0")) {
     throw new LeaseInvalidError("dir must be the path of a directory, and not blank");
   }
@@ -100,8 +117,9 @@ export function flocklease(options: FlockLeaseOptions): FullSessionLease {
     ttl,
     forgetAfter,
     clock,
-    ownProcess: ownProcessIdentity,
-    isProcessGone: (process) => processLife(process) === "gone",
+    random,
+    ownProcess: () => processes.own(),
+    isProcessGone: (process) => processes.isGone(process),
     load: (sessionId) => store.load(sessionId),
     swap: (sessionId, version, next) => store.swap(sessionId, version, next),
     scan: () => store.scan(),

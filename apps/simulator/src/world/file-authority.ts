@@ -1,0 +1,109 @@
+import { flocklease, noLock } from "@leasehold/flocklease";
+import { decodeRecord, type FullSessionLease, type LeaseRecord, type ProcessIdentity } from "@leasehold/session-lease";
+import type { HostClocks } from "../engine/host-clock.js";
+import type { SimProcess } from "../engine/sim-process.js";
+import type { Authority } from "./authority.js";
+import type { Disk, Node } from "./disk.js";
+import type { FileCalls } from "./file-calls.js";
+import { leaseFilesOn } from "./lease-directory.js";
+
+const DIRECTORY = "/leases";
+
+export interface FileAuthorityParts {
+  readonly disk: Disk;
+  readonly clocks: HostClocks;
+  readonly callsOf: (process: SimProcess) => FileCalls;
+  readonly isGone: (process: ProcessIdentity) => boolean;
+  readonly onStored: (process: string, session: string, record: LeaseRecord) => void;
+  /** Something that had been wiped was seen again. */
+  readonly onRevival: () => void;
+  readonly ttl: number;
+  readonly forgetAfter: number;
+}
+
+/**
+ * flocklease in a directory of the machine that all processes share. No step of it depends on its lock, so it is given
+ * none. It is restored in one step, as by renaming a directory, and wiped in one, of its records but not of their stems.
+ */
+export class FileAuthority implements Authority {
+  readonly clocks: HostClocks;
+  readonly #parts: FileAuthorityParts;
+  /** Records that follow none, to their writers. */
+  readonly #strays = new Map<string, string>();
+
+  constructor(parts: FileAuthorityParts) {
+    this.#parts = parts;
+    this.clocks = parts.clocks;
+  }
+
+  leaseFor(process: SimProcess): FullSessionLease {
+    const { disk, callsOf, isGone, ttl, forgetAfter } = this.#parts;
+    return flocklease({
+      dir: DIRECTORY,
+      ttl,
+      forgetAfter,
+      clock: process.clock,
+      files: leaseFilesOn(disk, callsOf(process), {
+        named: (path) => this.#named(process, path),
+        read: (path) => this.#read(process, path),
+      }),
+      lock: noLock,
+      processes: { own: () => process.identity, isGone },
+      random: () => process.random.next(),
+    });
+  }
+
+  /**
+   * A link that was under way when the records were wiped makes the number after one that is gone. Its writer takes it back;
+   * until then whoever reads it takes it for the record, and so the wipe has not been the end of it.
+   */
+  #read(process: SimProcess, path: string): void {
+    const writer = this.#strays.get(path);
+    if (writer === undefined || writer === process.name) return;
+    this.#strays.delete(path);
+    this.#parts.onRevival();
+  }
+
+  /** A record has been stored if its number follows the highest one, or its stem is new. */
+  #named(process: SimProcess, path: string): void {
+    const { disk, onStored } = this.#parts;
+    const node = disk.find(path);
+    const stem = node?.kind === "directory" ? path : path.slice(0, path.lastIndexOf("/"));
+    const numbers = [...disk.directory(stem).entries.keys()].map(Number).sort((a, b) => a - b);
+    const highest = numbers.at(-1);
+    if (node?.kind === "file" && path !== `${stem}/${highest}`) return;
+    if (node?.kind === "file" && numbers.at(-2) !== Number(highest) - 1) {
+      this.#strays.set(path, process.name);
+      return;
+    }
+    const text = disk.file(`${stem}/${highest}`)?.bytes.toString() ?? "";
+    try {
+      const { sessionId, record } = decodeRecord(text);
+      onStored(process.name, sessionId, record);
+    } catch {
+      // A void record, or none at all: nothing is held by it.
+    }
+  }
+
+  now(): number {
+    return Math.floor(this.#parts.clocks.wall());
+  }
+
+  copy(): Node | undefined {
+    return this.#parts.disk.copy(DIRECTORY);
+  }
+
+  restore(copy: unknown): void {
+    this.#parts.disk.restore(DIRECTORY, copy as Node | undefined);
+  }
+
+  wipe(): void {
+    const { disk } = this.#parts;
+    const root = disk.find(DIRECTORY);
+    if (root?.kind !== "directory") return;
+    for (const [name, stem] of root.entries) {
+      if (stem.kind !== "directory" || name.startsWith(".")) continue;
+      for (const record of [...stem.entries.keys()]) disk.remove(`${DIRECTORY}/${name}/${record}`);
+    }
+  }
+}
