@@ -201,6 +201,7 @@ export const ACQUIRE_MUTANTS: readonly Mutant[] = [
       "L11-release-after-takeover",
       "L11-second-release",
       "L11-release-after-removal",
+      "L11-renew-after-takeover-elsewhere",
       "L11-release-after-takeover-elsewhere",
       "L12-owners",
       "L13-one-grant",

@@ -32,7 +32,6 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       "L04-after-release",
       "L04-after-force",
       "L04-at-one-instant",
-      "L04-after-restore",
       "L04-above",
       "L04-low-above",
       "L10-frees",
