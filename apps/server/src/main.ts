@@ -19,25 +19,35 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
+/** Bytes of log that may wait for a reader; what comes beyond is dropped. */
+const MAX_LOG_WAITING = 8 * 1_048_576;
+/**
+ * Written in the background: a pipe that nobody empties would otherwise stop this whole process inside a write, its
+ * renewals included, and any agent could fill the pipe by what it says on its standard error.
+ */
+const LOG = pino.destination({ dest: 2, sync: false, maxLength: MAX_LOG_WAITING });
+
 async function main(): Promise<void> {
   stayAlive();
   const options = optionsOrExit();
-  const log = pino({ level: options.logLevel, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
+  const log = pino({ level: options.logLevel, base: { pid: process.pid } }, LOG);
   for (const name of unknownVariables(process.env)) {
     log.warn(
       { event: "variable.unknown", name },
       "this variable looks like a flag and is none; --help lists the flags",
     );
   }
+  const starting = startServer(options, log);
+  const ending = endOnSignals(starting, log);
   let server: RunningServer;
   try {
-    server = await startServer(options, log);
+    server = await starting;
   } catch (error) {
     if (error instanceof UsageError) exitWithUsage(error);
     log.fatal({ event: "start.failed", err: error }, messageOf(error));
     process.exit(1);
   }
-  endOnSignals(server, log);
+  if (ending()) return;
   process.stdout.write(`${JSON.stringify({ event: "listening", url: server.url })}\n`);
   log.info({ event: "listening", url: server.url });
   // Process managers that started this one with a channel wait for this word.
@@ -62,23 +72,35 @@ function exitWithUsage(error: UsageError): never {
   process.exit(2);
 }
 
-function endOnSignals(server: RunningServer, log: Logger): void {
+/**
+ * From the start on: as process 1 of a container a program without a handler hears no SIGTERM at all. A server that is
+ * still starting ends as soon as it has started, so that what it has opened is closed. Returns whether a signal has come.
+ */
+function endOnSignals(starting: Promise<RunningServer>, log: Logger): () => boolean {
   let ending = false;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => {
       if (ending) process.exit(128 + constants.signals[signal]);
       ending = true;
       log.info({ event: "signal", signal }, "draining; a second signal ends this process at once");
-      server.close().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error({ event: "end.failed", err: error }, messageOf(error));
-          process.exit(1);
-        },
-      );
+      void starting.then((server) => end(server, log), notStarted);
     });
   }
+  return () => ending;
 }
+
+async function end(server: RunningServer, log: Logger): Promise<never> {
+  try {
+    await server.close();
+  } catch (error) {
+    log.error({ event: "end.failed", err: error }, messageOf(error));
+    process.exit(1);
+  }
+  process.exit(0);
+}
+
+/** `main` says why. */
+function notStarted(): void {}
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -110,6 +110,19 @@ describe("a command as agent", { timeout: TIMEOUT }, () => {
     await until("the complaint", () => server.log.includes('"text":"of a draught"'));
   });
 
+  it("may fill a log that nobody reads: the server and its leases live on", async () => {
+    const agent = `node ${fixture("agent.mjs")}`;
+    const flags = ["--store-dir", await scratch(), "--session-lease-ttl", "2s", "--agent", agent];
+    const deaf = await ServerProcess.start(flags);
+    deaf.ignoreLog();
+    const id = await create(deaf);
+    // Many times what a pipe holds; then longer than the lease lasts without renewal.
+    const complaints = `complain ${"x".repeat(10_000)}\n`.repeat(40);
+    const stream = await prompt(deaf, id, `${complaints}background 3`);
+    expect(lastOf(await stream.rest())).toMatchObject({ type: "finished" });
+    expect((await call("GET", `${deaf.url}/healthz`)).status).toBe(200);
+  });
+
   it("goes on when its client is gone", async () => {
     const id = await create(server);
     const stream = await prompt(server, id, "background 1\nsay done");

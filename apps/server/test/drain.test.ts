@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { call, create, eventsOf, prompt, sessionUrl } from "./client.js";
 import { childrenOf, isDead, until } from "./processes.js";
@@ -25,6 +27,18 @@ describe("a server that is told to end", { timeout: 60_000 }, () => {
     await run.next("finished");
     expect(await one.exited).toMatchObject({ code: 0 });
     await (await prompt(two, id, "say mine")).next("finished");
+  });
+
+  it("while it starts ends without having listened, and leaves no lease", async () => {
+    const storeDir = await scratch();
+    const server = new ServerProcess(["--port", "0", "--store-dir", storeDir]);
+    // The leases' directory is made during the start, after the handlers are in place.
+    await until("it starts", () => existsSync(join(storeDir, ".session-leases", "domain")));
+    server.terminate();
+    const { code, signal, stdout } = await server.exited;
+    // Where the signal came late it had begun to listen.
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+    expect(stdout.split("\n").length).toBeLessThanOrEqual(2);
   });
 
   it("ends what has not finished in time, with a last event and a release", async () => {

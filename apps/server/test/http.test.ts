@@ -1,5 +1,7 @@
+import { readdir, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { call, create, eventsOf, prompt, sessionUrl } from "./client.js";
 import { ServerProcess, scratch } from "./server-process.js";
@@ -8,11 +10,13 @@ const TIMEOUT = 60_000;
 const JSON_TYPE = { "content-type": "application/json" };
 const cleanups: (() => Promise<void>)[] = [];
 let server: ServerProcess;
+let storeDir: string;
 
 beforeAll(async () => {
   const later = (clean: () => Promise<void>): void => void cleanups.unshift(clean);
   const allowed = ["--allowed-host", "agents.example", "--allowed-origin", "https://agents.example"];
-  server = await ServerProcess.start(["--store-dir", await scratch(later), ...allowed], {}, later);
+  storeDir = await scratch(later);
+  server = await ServerProcess.start(["--store-dir", storeDir, ...allowed], {}, later);
 }, TIMEOUT);
 
 afterAll(async () => {
@@ -50,6 +54,23 @@ describe("sessions", { timeout: TIMEOUT }, () => {
     });
     const rest = await call("GET", `${server.url}/v1/sessions?after=list-b&limit=1`);
     expect(rest.body.sessions).toMatchObject([{ id: "list-c" }]);
+  });
+
+  it("are listed although the lease record of one is damaged", async () => {
+    for (const id of ["spoilt", "spoilt-not"]) await create(server, id);
+    const leases = join(storeDir, ".session-leases");
+    const stem = (await readdir(leases)).find((name) => /^spoilt-[0-9a-f]{32}$/.test(name)) ?? "";
+    for (const record of await readdir(join(leases, stem))) await writeFile(join(leases, stem, record), "{");
+    const { status, body } = await call("GET", `${server.url}/v1/sessions?after=spoils&limit=2`);
+    expect(status).toBe(200);
+    expect(body.sessions).toMatchObject([
+      { id: "spoilt", state: "unknown" },
+      { id: "spoilt-not", state: "idle" },
+    ]);
+    expect(await call("POST", sessionUrl(server, "spoilt", "/prompt"), { prompt: "hello" })).toMatchObject({
+      status: 500,
+      body: { code: "lease_corrupt" },
+    });
   });
 
   it("are deleted, and may be created again under a higher token", async () => {
@@ -122,6 +143,15 @@ describe("a bad request", { timeout: TIMEOUT }, () => {
       400,
       "invalid_request",
       /after must be a seq/,
+    ],
+    [
+      "a limit twice",
+      "GET",
+      "/v1/sessions/s/events?limit=1&limit=2",
+      undefined,
+      400,
+      "invalid_request",
+      /^limit must be from 1/,
     ],
     ["a page of none", "GET", "/v1/sessions/s/events?limit=0", undefined, 400, "invalid_request", /from 1 to 1000/],
     ["a query of no meaning", "GET", "/v1/sessions/s/events?follow=1", undefined, 400, "invalid_request", /"follow"/],

@@ -86,6 +86,11 @@ export class ServerProcess {
     return this.#stderr;
   }
 
+  /** Leaves its standard error unread from now on, as a log collector that hangs. */
+  ignoreLog(): void {
+    this.#child.stderr?.removeAllListeners("data").pause();
+  }
+
   get pid(): number {
     return this.#child.pid as number;
   }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -5,6 +6,7 @@ import { join } from "node:path";
 import { JsonlSessionStore } from "@leasehold/session-store";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { call, create, prompt, sessionUrl } from "./client.js";
+import { until } from "./processes.js";
 import { type Exit, ServerProcess, scratch } from "./server-process.js";
 
 const run = (flags: readonly string[], env?: NodeJS.ProcessEnv): Promise<Exit> => new ServerProcess(flags, env).exited;
@@ -39,18 +41,19 @@ describe("a server that starts", { timeout: 60_000 }, () => {
       LEASEHOLD_PROT: "1",
       LEASEHOLD_RUN_ID: "r",
     });
+    await until("it has logged that it listens", () => server.log.includes('"event":"listening"'));
     expect(server.log.match(/"variable.unknown","name":"\w+"/g)).toEqual([
       '"variable.unknown","name":"LEASEHOLD_PROT"',
     ]);
     expect(server.url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     await create(server);
-    expect(server.log).toContain('"owner":"pod-7-');
+    await until("it has logged the owner", () => server.log.includes('"owner":"pod-7-'));
   });
 
   it("runs without leases when it is told to, says so, and deletes nothing", async () => {
     const flags = ["--store-dir", await scratch(), "--session-lease", "none"];
     const server = await ServerProcess.start(flags);
-    expect(server.log).toContain('"event":"lease.unleased"');
+    await until("it has said so", () => server.log.includes('"event":"lease.unleased"'));
     const id = await create(server);
     await (await prompt(server, id, "hello")).next("finished");
     expect((await call("GET", `${server.url}/readyz`)).body).toMatchObject({ exclusive: false });
@@ -99,6 +102,14 @@ describe("a server that cannot start", { timeout: 60_000 }, () => {
       expect(stderr).toContain(join(dir, "file"));
     }
     expect((await stat(join(dir, "file"))).size).toBe("precious".length);
+  });
+
+  it.runIf(existsSync("/proc/self"))("cannot make its store, nor its leases, and says so at once", async () => {
+    for (const flags of [["--session-lease", "none"], []]) {
+      const { code, stderr } = await run(["--store-dir", "/proc/leasehold", ...flags]);
+      expect(code).toBe(1);
+      expect(stderr).toContain("/proc/leasehold");
+    }
   });
 
   it("has another lock than the servers that use its store, unless it adopts the store", async () => {

@@ -4,6 +4,7 @@
  */
 
 import fs from "node:fs";
+import { dirname } from "node:path";
 import { isErrno } from "@leasehold/session-lease/host";
 import type { LeaseFiles } from "./lease-files.js";
 
@@ -54,10 +55,36 @@ async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
+/**
+ * Not `recursive: true`: where a directory exists and takes no entries (`ENOENT`, as below /proc) Node 20 tries the two in
+ * turn for ever.
+ */
+async function makeWithParents(directory: string): Promise<void> {
+  try {
+    await fs.promises.mkdir(directory, PRIVATE_DIRECTORY);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const parent = dirname(directory);
+    if (code === "EEXIST") return await requireDirectory(directory, error);
+    if (code !== "ENOENT" || parent === directory) throw error;
+    await makeWithParents(parent);
+    await fs.promises.mkdir(directory, PRIVATE_DIRECTORY).catch(async (again: unknown) => {
+      if ((again as NodeJS.ErrnoException).code !== "EEXIST") throw again;
+      await requireDirectory(directory, again);
+    });
+  }
+}
+
+/** Throws `error` unless the directory is there, as such or behind a link. */
+async function requireDirectory(directory: string, error: unknown): Promise<void> {
+  const found = await fs.promises.stat(directory);
+  if (!found.isDirectory()) throw error;
+}
+
 /** The file system of this host. */
 export const diskFiles: LeaseFiles = {
   async makeRoot(path) {
-    await fs.promises.mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY });
+    await makeWithParents(path);
     return fs.promises.realpath(path);
   },
   async networkFileSystem(path) {

@@ -50,6 +50,18 @@ describe("the directory", () => {
     await Promise.all([a.close(), b.close()]);
   });
 
+  test.runIf(existsSync("/proc/self"))(
+    "below a directory that takes no entries: unavailable, and at once",
+    async () => {
+      const dir = "/proc/leasehold/leases";
+      const lease = flocklease({ dir });
+      await expect(lease.acquire("s", "o")).rejects.toSatisfy(
+        (error) => findLeaseError(error)?.code === "unavailable" && String(error).includes(dir),
+      );
+      await lease.close();
+    },
+  );
+
   test.each(["", "  ", "a\0b", undefined, 7])("%j is no directory: invalid", (dir) => {
     expect(() => flocklease({ dir: dir as string })).toThrow(LeaseInvalidError);
   });

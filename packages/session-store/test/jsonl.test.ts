@@ -1,6 +1,7 @@
 /** What a log on a disk goes through: torn lines, foreign bytes, full disks, files replaced by hand. */
 
-import { chmod, lstat, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -351,6 +352,41 @@ describe("on the host", () => {
       path: expect.stringContaining(file),
     });
     expect((await lstat(file)).size).toBe(4);
+  });
+
+  test.each<[string, string, (stem: string) => Promise<void>]>([
+    ["a directory for a log", "corrupt", (stem) => mkdir(join(stem, "2.jsonl"))],
+    ["a link for a log", "corrupt", (stem) => symlink("1.jsonl", join(stem, "2.jsonl"))],
+    [
+      "a file for a directory",
+      "corrupt",
+      async (stem) => {
+        await rm(stem, { recursive: true });
+        await writeFile(stem, "");
+      },
+    ],
+    [
+      "a log that a newer version began",
+      "incompatible",
+      (stem) => writeFile(join(stem, "2.jsonl"), '{"kind":"created","v":2,"id":"bad"}\n'),
+    ],
+  ])("%s is %s, and keeps no other session from being listed", async (_, code, damage) => {
+    await using before = new JsonlSessionStore({ directory });
+    for (const id of ["bad", "good"]) await before.create(id, 1n);
+    const stem = (await readdir(directory)).find((name) => name.startsWith("bad.")) ?? "";
+    await damage(join(directory, stem));
+    await using after = new JsonlSessionStore({ directory });
+    // The first has seen the session whole and knows its id; the second has not.
+    for (const store of [before, after]) {
+      expect((await store.list()).sessions.map(({ id }) => id)).toEqual(["good"]);
+      expect(store.stats().unreadableSessions).toBe(1);
+    }
+    await expect(after.read("bad")).rejects.toMatchObject({ code });
+  });
+
+  test.runIf(existsSync("/proc/self"))("where no directory can be made: unavailable, and at once", async () => {
+    await using store = new JsonlSessionStore({ directory: "/proc/leasehold/store" });
+    await expect(store.create("s", 1n)).rejects.toMatchObject({ code: "unavailable" });
   });
 
   test("a watcher hears of another store's append, and of the session's new file after a deletion", async () => {

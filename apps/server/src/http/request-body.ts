@@ -16,7 +16,7 @@ const CREATE_BODY = z.strictObject({
 
 const count = (least: number, most: number, what: string): z.ZodType<number> =>
   z
-    .string()
+    .string({ error: what })
     .regex(/^\d{1,15}$/, what)
     .transform(Number)
     .refine((value) => value >= least && value <= most, what) as unknown as z.ZodType<number>;

@@ -1,4 +1,4 @@
-import { type LeaseInfo, supports } from "@leasehold/session-lease";
+import { type LeaseInfo, leaseErrorCode, supports } from "@leasehold/session-lease";
 import { isUnknownSession, type SessionStore } from "@leasehold/session-store";
 import { unknownSession } from "../http/http-error.js";
 import type { ServerParts } from "./server-parts.js";
@@ -7,7 +7,8 @@ export interface SessionParams {
   Params: { id: string };
 }
 
-export type SessionState = "idle" | "running_here" | "running_elsewhere";
+/** `unknown`: the session's lease record cannot be read, so nobody can drive it until an operator has repaired that. */
+export type SessionState = "idle" | "running_here" | "running_elsewhere" | "unknown";
 
 /** Throws the 404 of a session that does not exist, and the store's error for an id that cannot be one. */
 export async function requireSession(id: string, store: SessionStore): Promise<void> {
@@ -18,10 +19,19 @@ export async function requireSession(id: string, store: SessionStore): Promise<v
   }
 }
 
-/** Who drives a session now, as far as this server can know: without leases it knows only of itself. */
+/**
+ * Who drives a session now, as far as this server can know: without leases it knows only of itself. One damaged record
+ * must not keep the other sessions from being listed, so it is a state and no failure; a prompt is told what is wrong.
+ */
 export async function stateOf(id: string, parts: ServerParts): Promise<SessionState> {
   if (parts.runs.stateOf(id) !== undefined) return "running_here";
-  return (await holderOf(id, parts)) === undefined ? "idle" : "running_elsewhere";
+  try {
+    return (await holderOf(id, parts)) === undefined ? "idle" : "running_elsewhere";
+  } catch (error) {
+    const code = leaseErrorCode(error);
+    if (code === "corrupt" || code === "incompatible") return "unknown";
+    throw error;
+  }
 }
 
 /** The live hold on a session, where the backend can tell. */

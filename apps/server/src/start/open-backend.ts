@@ -13,6 +13,7 @@ import {
   type SessionLease,
 } from "@leasehold/session-lease";
 import type { Logger } from "pino";
+import { pause } from "../pause.js";
 import type { ServerOptions } from "./server-options.js";
 import { StartError, UsageError } from "./usage-error.js";
 
@@ -20,6 +21,8 @@ import { StartError, UsageError } from "./usage-error.js";
 const PROBE = "leasehold:probe";
 /** Ms for the probe. */
 const PROBE_TIMEOUT = 9_000;
+/** Ms to wait for a backend that cannot be used to be closed. */
+const CLOSE_TIMEOUT = 500;
 /** Ms; a server that dies during its probe leaves this much. */
 const PROBE_TTL = 10_000;
 
@@ -43,7 +46,8 @@ export async function openBackend(options: ServerOptions, clock: Clock, log: Log
     await probe(lease, clock);
     return opened;
   } catch (error) {
-    await lease.close();
+    // Closing waits for calls under way, and a backend that has not answered the probe may never answer them.
+    await Promise.race([lease.close(), pause(clock, CLOSE_TIMEOUT)]);
     if (isLeaseUnsupported(error) && chosen === "by-default") {
       log.warn({ event: "lease.unleased", err: error }, "file locks do not work here: going on without leases");
       return { url: "none", chosen };

@@ -30,7 +30,7 @@ export function hostFiles(directory: string): StoreFiles {
   const root = resolve(directory);
   return {
     join: (...names) => join(root, ...names),
-    entries: (path) => unlessMissing(readdir(path)),
+    entries: (path) => unlessMissing(readdir(path).catch((error: unknown) => throwNoDirectory(path, error))),
     identity: async (path) => {
       const found = await unlessMissing(stat(path, { bigint: true }));
       return found && identityOf(found);
@@ -59,7 +59,7 @@ export function hostFiles(directory: string): StoreFiles {
 async function openFile(handle: FileHandle, path: string): Promise<OpenFile> {
   try {
     const found = await handle.stat({ bigint: true });
-    if (!found.isFile()) throw Object.assign(new Error(`not a regular file: ${path}`), { code: "EINVAL" });
+    if (!found.isFile()) throw Object.assign(new Error(`not a regular file: ${path}`), { code: "EFTYPE" });
     return {
       identity: identityOf(found),
       size: Number(found.size),
@@ -72,6 +72,13 @@ async function openFile(handle: FileHandle, path: string): Promise<OpenFile> {
     await handle.close();
     throw error;
   }
+}
+
+/** Tells what stands at the path and is no directory (EFTYPE) from what stands above it (ENOTDIR, as it was). */
+async function throwNoDirectory(path: string, error: unknown): Promise<never> {
+  const inTheWay =
+    (error as NodeJS.ErrnoException).code === "ENOTDIR" && (await lstat(path).catch(() => undefined)) !== undefined;
+  throw inTheWay ? Object.assign(new Error(`not a directory: ${path}`), { code: "EFTYPE" }) : error;
 }
 
 /** A read may come short in the middle of a file (a signal, a page boundary); the interface promises it does not. */
@@ -91,11 +98,33 @@ function identityOf(stats: { dev: bigint; ino: bigint; birthtimeNs: bigint }): s
   return `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`;
 }
 
+/**
+ * With its parents. Not `recursive: true`: where a directory exists and takes no entries (`ENOENT`, as below /proc) Node 20
+ * tries the two in turn for ever.
+ */
 async function makeDirectory(directory: string): Promise<void> {
-  const made = await mkdir(directory, { recursive: true, mode: 0o700 });
-  if (made === undefined) return;
-  // Every directory that is new is an entry in its parent that has to reach the disk.
-  for (let path = directory; path.length >= made.length; path = dirname(path)) await syncDirectory(dirname(path));
+  if ((await made(directory)) === "no parent") {
+    await makeDirectory(dirname(directory));
+    if ((await made(directory)) === "no parent") throw noEntries(directory);
+  }
+}
+
+async function made(directory: string): Promise<"there" | "no parent"> {
+  try {
+    await mkdir(directory, 0o700);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && dirname(directory) !== directory) return "no parent";
+    if (code === "EEXIST" && (await stat(directory)).isDirectory()) return "there";
+    throw error;
+  }
+  // A directory that is new is an entry in its parent that has to reach the disk.
+  await syncDirectory(dirname(directory));
+  return "there";
+}
+
+function noEntries(directory: string): Error {
+  return Object.assign(new Error(`no directory can be made at ${directory}`), { code: "ENOENT" });
 }
 
 async function linked(draft: string, path: string): Promise<boolean> {

@@ -10,9 +10,7 @@ import {
   StoreAbortedError,
   StoreClosedError,
   StoreCorruptError,
-  StoreIncompatibleError,
   StoreInvalidError,
-  storeErrorCode,
   UnknownSessionError,
 } from "../errors.js";
 import { acceptAfter, acceptEvent, acceptEventLimit, acceptLimit, checkDomain, checkId, checkToken } from "../input.js";
@@ -36,7 +34,7 @@ import { adoptDomain, readDomain } from "./lease-domain.js";
 import { LogCache } from "./log-cache.js";
 import { stemOf } from "./names.js";
 import { mark, planCreation, planDeletion, planEvent, planFence, type Stamp } from "./plans.js";
-import { SessionList } from "./session-list.js";
+import { isOneSessionsFault, SessionList } from "./session-list.js";
 import { SessionLog } from "./session-log.js";
 import { freshWriterName } from "./writer-name.js";
 
@@ -255,7 +253,7 @@ export class JsonlSessionStore implements SessionStore {
       const state = await this.#logs.read(id, (log) => log.state());
       return state && summaryOf(id, state);
     } catch (error) {
-      if (storeErrorCode(error) !== "corrupt" && !(error instanceof StoreIncompatibleError)) throw error;
+      if (!isOneSessionsFault(error)) throw error;
       this.#tally.unreadableSessions++;
       return undefined;
     }

@@ -1,6 +1,7 @@
 /** Which sessions a directory holds, in the order of their ids. */
 
 import { compareBytes } from "@leasehold/session-lease";
+import { storeErrorCode } from "../errors.js";
 import type { StoreFiles } from "./files.js";
 import { readLines } from "./lines.js";
 import { generationName, generationsIn, isStem, stemOf } from "./names.js";
@@ -8,6 +9,12 @@ import { decodeRecord } from "./record.js";
 
 /** How many files are opened at once to learn the ids in them. */
 const PARALLEL = 16;
+
+/** What is wrong with one session's files is no reason to keep the others from being listed. */
+export function isOneSessionsFault(error: unknown): boolean {
+  const code = storeErrorCode(error);
+  return code === "corrupt" || code === "incompatible" || code === "denied";
+}
 
 /**
  * Stems are hashes, so the ids have to be read once from the files' first lines; they are remembered, for an id never
@@ -39,8 +46,17 @@ export class SessionList {
     return { ids: [...known.values()].sort(compareBytes), unreadable };
   }
 
-  /** `undefined` for a log that is absent or on its way, `null` for files that are not this session's. */
+  /** `undefined` for a log that is absent or on its way, `null` for files that cannot be read as a session's. */
   async #readId(stem: string): Promise<string | undefined | null> {
+    try {
+      return await this.#firstId(stem);
+    } catch (error) {
+      if (isOneSessionsFault(error)) return null;
+      throw error;
+    }
+  }
+
+  async #firstId(stem: string): Promise<string | undefined | null> {
     const generation = generationsIn((await this.#files.entries(this.#files.join(stem))) ?? []).at(-1);
     if (generation === undefined) return undefined;
     const file = await this.#files.open(this.#files.join(stem, generationName(generation)), "read");
