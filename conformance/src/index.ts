@@ -4,6 +4,7 @@ export { CHECKS } from "./checks.js";
 export { Exam, type ExamOptions } from "./exam.js";
 export { CheckFailure } from "./expectation.js";
 export { FakeClock, type FakeClockOptions } from "./fake-clock.js";
+export { FIELD_FAILURES, type FieldFailure } from "./field-failures.js";
 export { type Disagreement, type Playable, playSequence, playTransitions } from "./play.js";
 export { toJson, toMarkdown, toSummary, toText } from "./print.js";
 export { type Counts, discrepancy, type Report, type Result, reportOf, type Verdict } from "./report.js";

@@ -1,4 +1,6 @@
+import type { Check } from "./check.js";
 import { Exam, type ExamOptions } from "./exam.js";
+import { fieldFailuresOf } from "./field-failures.js";
 import type { Report, Result } from "./report.js";
 import { type Subject, subjectOf } from "./subject.js";
 
@@ -27,13 +29,19 @@ export function checksFor(
   const exam = new Exam(subjectOf(subject, open), open === undefined ? (openOrOptions as ExamOptions) : options);
   return exam.checks.map((check) => ({
     id: check.id,
-    name: `${check.id}: ${check.sentence}`,
+    name: nameOf(check),
     run: async () => {
       const result = await exam.examine(check);
       if (result.verdict === "failed") throw failureOf(result);
       return result;
     },
   }));
+}
+
+/** Id and sentence of a check, and the failures in the field that it answers for. */
+export function nameOf({ id, sentence }: Pick<Check, "id" | "sentence">): string {
+  const failures = fieldFailuresOf(id);
+  return `${id}: ${sentence}${failures.length === 0 ? "" : ` [${failures.join(", ")}]`}`;
 }
 
 /** The error of a failed result, with its check's name in front. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Exam, type ExamOptions } from "./exam.js";
 import { toSummary } from "./print.js";
 import { discrepancy } from "./report.js";
-import { failureOf } from "./run-conformance.js";
+import { failureOf, nameOf } from "./run-conformance.js";
 import { type Subject, subjectOf } from "./subject.js";
 
 /** Ms; the exam ends a check that hangs itself, and says so better. */
@@ -25,7 +25,7 @@ export function conformanceTests(
   const exam = new Exam(subjectOf(subject, open), open === undefined ? (openOrOptions as ExamOptions) : options);
   describe(`conformance of ${exam.subject.name}`, () => {
     for (const check of exam.checks) {
-      test(`${check.id}: ${check.sentence}`, { timeout: TIMEOUT }, async ({ skip }) => {
+      test(nameOf(check), { timeout: TIMEOUT }, async ({ skip }) => {
         const result = await exam.examine(check);
         if (result.verdict === "failed") throw failureOf(result);
         if (result.verdict === "not-applicable") skip(result.reason);

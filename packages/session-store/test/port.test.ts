@@ -38,7 +38,7 @@ describe.each([
 
   const stale = (token: bigint, highest: bigint) => ({ code: "stale-token", sessionId: "s", token, highest });
 
-  test("1: a token below the highest is refused in every call, an equal one is not", async () => {
+  test("1, B77: a token below the highest is refused in every call, an equal one is not", async () => {
     await store.create("s", 5n);
     await store.append("s", 5n, event("a"));
     for (const call of [

@@ -71,7 +71,7 @@ test("a stale writer is refused from another process, before the new holder's fi
   expect(await b.ask("append", 2, "b")).toEqual({ ok: 2 });
 });
 
-test("pause, wake, write: a stopped holder that is continued after a takeover changes nothing", async () => {
+test("B60: pause, wake, write: a stopped holder that is continued after a takeover changes nothing", async () => {
   await using a = new Holder();
   await a.ask("create", 1);
   await a.ask("append", 1, "a");
