@@ -29,7 +29,10 @@ export type MetaEvent = Readonly<{
   grain?: number | undefined;
   /** Ms after which the authority may forget a dead record; never, unless given. */
   forgetAfter?: number | undefined;
-  /** The adapter asks again inside of a call whose reply was lost, so that one call may be applied twice before it answers. */
+  /**
+   * The adapter decides an acquire, a renewal or a release request anew when its store lost the reply, as `casLease` does: one
+   * call may be applied several times before it answers.
+   */
   retries?: boolean | undefined;
   /** Parts of an answer that this backend cannot tell. */
   untold?: readonly Untold[] | undefined;

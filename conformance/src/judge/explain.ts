@@ -55,6 +55,9 @@ export function explain(
   );
 }
 
+/** What changes nothing but the hold of the owner that asks. */
+const BY_OWNER: ReadonlySet<string> = new Set(["renew", "transfer", "release"]);
+
 /** The call may have been applied though nobody was told: what it may have left, where it changed anything. */
 export function explainUnknown(
   possible: PossibleRecord,
@@ -63,6 +66,7 @@ export function explainUnknown(
   world: World,
 ): readonly PossibleRecord[] {
   if (possible.kind === "anything" || invoke.op === "inspect") return [];
+  if (BY_OWNER.has(invoke.op) && (possible.kind !== "record" || possible.record.owner !== invoke.owner)) return [];
   const command = commandOf(invoke, ttlOf(invoke, world));
   return forgetting(possible, span, world).flatMap((kept) => {
     const gone = withGone(command, kept, span, world);

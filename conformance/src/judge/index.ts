@@ -2,7 +2,7 @@ export { encodeEvent, type UnwrittenEvent } from "./encode.js";
 export type { Answer, FaultKind, HistoryEvent, LogEntry, MetaEvent, Source, StoreOp } from "./event.js";
 export { HistoryFormatError } from "./fields.js";
 export { type Call, type History, readHistory } from "./history.js";
-export { type HistoryCounts, type Judgement, judge } from "./judge.js";
+export { type HistoryCounts, type Judgement, type JudgeOptions, judge } from "./judge.js";
 export type { Undecided } from "./linearizability.js";
 export { judgementToJson, judgementToText } from "./print-judgement.js";
 export { type RecordedHold, Recorder, type RecorderOptions } from "./recorder.js";

@@ -47,10 +47,15 @@ export type Judgement = Readonly<{
   counts: HistoryCounts;
 }>;
 
-export function judge(history: History): Judgement {
+export interface JudgeOptions {
+  /** What may be looked at for one answer before its session is given up as undecided; 20,000 unless given. */
+  readonly possibilities?: number | undefined;
+}
+
+export function judge(history: History, { possibilities = 20_000 }: JudgeOptions = {}): Judgement {
   const time = new AuthorityTime(history);
   const findings = [...bySession(history.calls)].map(([session, calls]) =>
-    searchSession(session, stepsOf(history, session, calls, time)),
+    searchSession(session, stepsOf(history, session, calls, time), possibilities),
   );
   const violations = [
     ...judgeHolders(history),

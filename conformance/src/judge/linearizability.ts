@@ -10,8 +10,9 @@
  *
  * - A call whose outcome is unknown never ends: it may be applied at any later time, or never. An acquire of unknown outcome
  *   brings an owner-conditional release that may follow it, because whoever gives up an acquire takes it back.
- * - Where the history says that the adapter `retries`, an acquire or a renewal may have been applied once more before the
- *   application that was answered: the reply was lost inside of the call, and what it had left was gone by the next look.
+ * - Where the history says that the adapter `retries`, an acquire, a renewal or a release request may have been applied before
+ *   the application that was answered: the reply was lost inside of the call, and it was decided anew. Any number of times
+ *   on top of one another; with another hold or the end of its own in between, twice.
  * - A fault of the authority takes its turn as a call does.
  * - Time: the instant at which a call is judged lies in its own span of the authority's clock (`authority-time.ts`), and is
  *   exact for a grant. The order of applying is not asked to be the order of instants where calls overlap, because a store
@@ -32,19 +33,17 @@ import { describeRecord, keyOf, NONE, type PossibleRecord } from "./possible-rec
 import type { Violation } from "./rules.js";
 import type { Step } from "./step.js";
 
-/** Hypotheses looked at for one answer, beyond which the session is given up as undecided. */
-const MOST_HYPOTHESES = 20_000;
 /** Hypotheses that the thrifty search carries on from one answer to the next. */
 const MOST_WHEN_THRIFTY = 64;
 
 export type Undecided = Readonly<{ session: string; reason: string }>;
 
 /** Searches one session: thriftily, and once more without thrift unless that has found an order. */
-export function searchSession(session: string, steps: readonly Step[]): SessionFinding {
-  const thrifty = new SessionSearch(session, steps, true);
+export function searchSession(session: string, steps: readonly Step[], possibilities: number): SessionFinding {
+  const thrifty = new SessionSearch(session, steps, possibilities, true);
   thrifty.run();
   if (thrifty.violations.length === 0 && thrifty.undecided === undefined) return thrifty;
-  const complete = new SessionSearch(session, steps, false);
+  const complete = new SessionSearch(session, steps, possibilities, false);
   complete.run();
   const { violations, undecided } = complete;
   const [doubt] = thrifty.violations;
@@ -57,6 +56,8 @@ export type SessionFinding = Readonly<{ violations: readonly Violation[]; undeci
 class SessionSearch {
   readonly #session: string;
   readonly #steps: readonly Step[];
+  /** Hypotheses looked at for one answer, beyond which the session is given up as undecided. */
+  readonly #possibilities: number;
   /** Spends no more unknown calls on a step than the fewest that explain it. */
   readonly #thrifty: boolean;
   readonly #open = new Map<number, Step>();
@@ -64,9 +65,10 @@ class SessionSearch {
   readonly violations: Violation[] = [];
   undecided: Undecided | undefined;
 
-  constructor(session: string, steps: readonly Step[], thrifty: boolean) {
+  constructor(session: string, steps: readonly Step[], possibilities: number, thrifty: boolean) {
     this.#session = session;
     this.#steps = steps;
+    this.#possibilities = possibilities;
     this.#thrifty = thrifty;
   }
 
@@ -116,7 +118,7 @@ class SessionSearch {
       for (const hypothesis of unexplained) {
         const further = this.#apply(hypothesis, ({ end }) => !Number.isFinite(end), ended);
         level.push(...further.filter((next) => this.#mayHelp(step, next) && seen.add(next)));
-        if (seen.size + kept.size > MOST_HYPOTHESES) return this.#giveUp(step);
+        if (seen.size + kept.size > this.#possibilities) return this.#giveUp(step);
       }
       level = this.#likeliest(level, step);
     }
@@ -131,8 +133,8 @@ class SessionSearch {
     const after: Hypothesis[] = [];
     for (const open of this.#open.values()) {
       if (!isMeant(open) || applied.includes(open.id)) continue;
-      for (const next of open.apply(possible, until))
-        after.push({ possible: next, applied: withOne(applied, open.id) });
+      const spent = open.repeats ? applied : withOne(applied, open.id);
+      for (const next of open.apply(possible, until)) after.push({ possible: next, applied: spent });
     }
     return after;
   }
@@ -172,7 +174,7 @@ class SessionSearch {
   #giveUp(step: Step): false {
     this.undecided = {
       session: this.#session,
-      reason: `more than ${MOST_HYPOTHESES} possibilities when ${step.describe()}`,
+      reason: `more than ${this.#possibilities} possibilities when ${step.describe()}`,
     };
     return false;
   }

@@ -5,7 +5,7 @@ import { describeCall } from "./describe.js";
 import type { FaultEvent, InvokeEvent, Source } from "./event.js";
 import { explain, explainUnknown, type World } from "./explain.js";
 import { type Call, type History, type Lasting, sourcesOf } from "./history.js";
-import { ANYTHING, exactly, NONE, type PossibleRecord } from "./possible-record.js";
+import { ANYTHING, exactly, type KnownRecord, NONE, type PossibleRecord } from "./possible-record.js";
 
 /** Something that is applied at one point of the order. */
 export type Step = Readonly<{
@@ -17,6 +17,8 @@ export type Step = Readonly<{
   ended: Instant | undefined;
   /** From here on it can no longer be applied, if it never was. Infinity for most. */
   lapses: number;
+  /** It may be applied any number of times until then. */
+  repeats: boolean;
   /** Its answer names the hold before it, which therefore somebody saw: of this owner, or none. */
   reveals: Readonly<{ previous: string | undefined }> | undefined;
   sources: readonly Source[];
@@ -26,6 +28,9 @@ export type Step = Readonly<{
   /** What to go on with once it has turned out that nothing explains it. */
   assumed: PossibleRecord;
 }>;
+
+/** What gives its caller the same thing twice, so that an adapter may simply ask again when a reply is lost. */
+const REPEATABLE: ReadonlySet<string> = new Set(["acquire", "renew", "requestRelease"]);
 
 type Unnumbered = Omit<Step, "id">;
 
@@ -52,6 +57,7 @@ function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boo
     describe: () => describeCall(call),
     assumed: assumedAfter(call),
     lapses: Number.POSITIVE_INFINITY,
+    repeats: false,
   };
   const unknown = (asked: InvokeEvent): Unnumbered => ({
     ...common,
@@ -59,23 +65,42 @@ function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boo
     ended: undefined,
     apply: (possible, until) => explainUnknown(possible, asked, time.span(call, until), world),
   });
+  const repeated = retries && REPEATABLE.has(invoke.op) ? repetitions(unknown(invoke), call) : [];
   if (Number.isFinite(end)) {
     const answered: Unnumbered = {
       ...common,
       apply: (possible, until) => explain(possible, invoke, answer, time.span(call, until), world),
     };
-    const repeats = retries && (invoke.op === "acquire" || invoke.op === "renew");
-    return repeats ? [answered, { ...unknown(invoke), lapses: end }] : [answered];
+    return [answered, ...repeated];
   }
   switch (invoke.op) {
     case "inspect":
       return [];
     case "acquire":
       // Whoever gives up an acquire takes it back, by owner, now or later.
-      return [unknown(invoke), unknown({ ...invoke, op: "release", token: undefined })];
+      return [unknown(invoke), unknown({ ...invoke, op: "release", token: undefined }), ...repeated];
     default:
-      return [unknown(invoke)];
+      return [unknown(invoke), ...repeated];
   }
+}
+
+/** Twice more before it returned, and on top of any application, as often as it gives the same hold the same thing again. */
+function repetitions(once: Unnumbered, { invoke, returned, end }: Call): Unnumbered[] {
+  const again: Step["apply"] = (possible, until) => {
+    if (possible.kind !== "record" || (possible.record.owner !== invoke.owner && invoke.owner !== undefined)) return [];
+    return once.apply(possible, until).filter((next) => isSameHold(possible, next));
+  };
+  const within = { ...once, lapses: returned?.order ?? Number.POSITIVE_INFINITY };
+  return [within, within, { ...once, lapses: end, repeats: true, apply: again }];
+}
+
+function isSameHold({ record, hidden }: KnownRecord, next: PossibleRecord): boolean {
+  return (
+    next.kind === "record" &&
+    next.record.owner === record.owner &&
+    next.record.token === record.token &&
+    next.hidden === hidden
+  );
 }
 
 function stepOfFault(fault: Lasting<FaultEvent>): Unnumbered {
@@ -85,6 +110,7 @@ function stepOfFault(fault: Lasting<FaultEvent>): Unnumbered {
     end: fault.order,
     ended: fault,
     lapses: Number.POSITIVE_INFINITY,
+    repeats: false,
     reveals: undefined,
     sources: [fault.source],
     describe: () => `the record suffered the fault ${fault.fault}`,

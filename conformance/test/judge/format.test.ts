@@ -91,7 +91,9 @@ describe("a judgement", () => {
   test("is neither yes nor no when there are too many possibilities", () => {
     const unknown = Array.from({ length: 40 }, (_, index) => ask(1000, `lost-${index}`, { ttl: 10 }));
     const denied = grant(9000, "x", { previous: { owner: "nobody", token: "1", ended: "expired" } });
-    const judgement = judge(read({ event: "meta", epoch: 0 }, ...unknown, ask(9000, "x"), denied));
+    const judgement = judge(read({ event: "meta", epoch: 0 }, ...unknown, ask(9000, "x"), denied), {
+      possibilities: 500,
+    });
     expect(judgement).toMatchObject({ accepted: false, violations: [], undecided: [{ session: "s" }] });
     expect(judgement.undecided[0]?.reason).toContain("In doubt: no order of the calls explains that x (p)");
     expect(judgementToText(judgement)).toContain("not accepted: undecided");
