@@ -44,7 +44,7 @@ async function conduct(agent: Agent, store: MemorySessionStore = new MemorySessi
   const clock = new FakeClock();
   const parts = { store, agent, clock, log, runTimeout: undefined };
   const outcome = new SessionRuns({ clock }).run("s", {}, (run) =>
-    conductRun(run, "go", parts, (news) => told.push(news)),
+    conductRun(run, "go", parts, async (news) => void told.push(news)),
   );
   const settled = await outcome.then(
     (value) => ({ value }) as const,
@@ -136,7 +136,7 @@ it("gives an agent no time when the lease is lost", async () => {
   const parts = { store, agent, clock, log, runTimeout: undefined };
   const conducted = new SessionRuns({ clock }).run("s", { signal: aborter.signal }, async (held) => {
     aborter.abort(lost);
-    return await conductRun(held, "go", parts, (news) => told.push(news));
+    return await conductRun(held, "go", parts, async (news) => void told.push(news));
   });
   await expect(conducted).rejects.toBe(lost);
   expect(told.map(({ type }) => type)).toEqual(["started", "lease_lost"]);

@@ -34,14 +34,14 @@ it("sends events as they come, and a comment every 15 s", async () => {
   client.on("data", (chunk) => {
     seen += chunk;
   });
-  stream.send(news("a"));
+  void stream.send(news("a"));
   await stream.opened;
   await clock.advance(14_999);
-  stream.send({ type: "lease_lost", body: {} });
+  void stream.send({ type: "lease_lost", body: {} });
   await clock.advance(1);
   await clock.advance(15_000);
   stream.end();
-  stream.send(news("too late"));
+  void stream.send(news("too late"));
   while (!seen.endsWith("0\r\n\r\n")) await once(client, "data");
   expect(seen).toContain('id: 7\nevent: output\ndata: {"text":"a"}\n\n');
   expect(seen).toContain("event: lease_lost\ndata: {}\n\n");
@@ -50,28 +50,55 @@ it("sends events as they come, and a comment every 15 s", async () => {
   expect(seen).not.toContain("too late");
 });
 
-it("cuts off a client that does not read, and holds a bounded amount for it", async () => {
-  const { client, reply, stream } = await streamToClient();
-  client.pause();
-  const piece = "x".repeat(65_536);
+/** Writes pieces as fast as it may until `count` are written or the stream is over; resolves to the most that waited. */
+async function writeMuch(
+  { reply, stream }: Awaited<ReturnType<typeof streamToClient>>,
+  count: number,
+): Promise<number> {
   let most = 0;
-  // What the kernel takes is bounded too; a client that reads nothing cannot keep this going.
-  for (let i = 0; i < 4_096 && stream.state !== "over"; i++) {
-    stream.send(news(piece));
+  for (let i = 0; i < count && stream.state !== "over"; i++) {
+    const sent = stream.send(news(PIECE));
     most = Math.max(most, reply.raw.writableLength);
-    if (i % 16 === 0) await new Promise(setImmediate);
+    await sent;
   }
+  return most;
+}
+
+const PIECE = "x".repeat(65_536);
+const BOUND = 1_048_576 + 2 * PIECE.length;
+
+it("makes its writer wait for a client that reads, and loses nothing", async () => {
+  const parts = await streamToClient();
+  let read = 0;
+  parts.client.on("data", (chunk) => {
+    read += chunk.length;
+  });
+  expect(await writeMuch(parts, 256)).toBeLessThan(BOUND);
+  while (read < 256 * PIECE.length) await once(parts.client, "data");
+  expect(parts.stream.state).toBe("open");
+});
+
+it("cuts off a client that is behind for a second, and holds a bounded amount for it", async () => {
+  const parts = await streamToClient();
+  const { client, clock, reply, stream } = parts;
+  client.pause();
+  // What the kernel takes is bounded too; a client that reads nothing cannot keep this going.
+  const writing = writeMuch(parts, 4_096);
+  await expect.poll(() => reply.raw.writableLength).toBeGreaterThan(1_048_576);
+  await clock.advance(999);
+  expect(stream.state).toBe("open");
+  await clock.advance(1);
   expect(stream.state).toBe("over");
   expect(reply.raw.destroyed).toBe(true);
-  expect(most).toBeLessThan(1_048_576 + 2 * piece.length);
+  expect(await writing).toBeLessThan(BOUND);
 });
 
 it("is over when its client is gone, and sending on harms nobody", async () => {
   const { client, reply, stream } = await streamToClient();
-  stream.send(news("a"));
+  void stream.send(news("a"));
   client.destroy();
   await once(reply.raw, "close");
   expect(stream.state).toBe("over");
-  stream.send(news("b"));
+  void stream.send(news("b"));
   stream.end();
 });

@@ -34,6 +34,9 @@ export interface RunParts {
 
 export type Outcome = "finished" | "failed" | "cancelled" | "lost";
 
+/** Never rejects. While it is pending no more of the agent's output is read. */
+export type Tell = (news: RunNews) => Promise<void>;
+
 /** Ms that an agent has to end. Whoever lost the session has none; a drain joins its runs for five seconds at most. */
 const GRACE: Readonly<Record<StopCause, number>> = {
   cancelled: 5_000,
@@ -52,12 +55,7 @@ type Verdict = Readonly<{ type: "finished" | "failed" | "cancelled"; fields: Fie
  * Rejects with what kept the agent from starting, and with a loss or a `StoreError` that ended the run; whatever happened
  * before `started` was told has left no trace of the run in the log.
  */
-export async function conductRun(
-  run: Run,
-  prompt: string,
-  parts: RunParts,
-  tell: (news: RunNews) => void,
-): Promise<Outcome> {
+export async function conductRun(run: Run, prompt: string, parts: RunParts, tell: Tell): Promise<Outcome> {
   return await new Conduct(run, await tokenOf(run, parts.store), parts, tell).conduct(prompt);
 }
 
@@ -70,13 +68,13 @@ class Conduct {
   readonly #run: Run;
   readonly #parts: RunParts;
   readonly #writer: RunWriter;
-  readonly #tell: (news: RunNews) => void;
+  readonly #tell: Tell;
   #agentRun: AgentRun | undefined;
   #ended: AgentEnd | undefined;
   #stopped: StopCause | undefined;
   #lossTold = false;
 
-  constructor(run: Run, token: bigint, parts: RunParts, tell: (news: RunNews) => void) {
+  constructor(run: Run, token: bigint, parts: RunParts, tell: Tell) {
     this.#run = run;
     this.#parts = parts;
     this.#writer = new RunWriter(run, token, parts.store, parts.clock);
@@ -197,12 +195,12 @@ class Conduct {
   /** News without a place in the log. */
   #news(type: string, fields: Fields): void {
     const { runId } = this.#run;
-    this.#tell({ type, body: { type, runId, token: this.#writer.token.toString(), ...fields } });
+    void this.#tell({ type, body: { type, runId, token: this.#writer.token.toString(), ...fields } });
   }
 
   async #write(type: RunEventType, fields: Fields, options?: { readonly sync: boolean }): Promise<void> {
     const stored = await this.#writer.write(this.#run.runId, type, fields, options);
-    this.#tell({ type, seq: stored.seq, body: shownEvent(stored) });
+    await this.#tell({ type, seq: stored.seq, body: shownEvent(stored) });
   }
 }
 
