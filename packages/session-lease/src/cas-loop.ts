@@ -161,11 +161,17 @@ function shows<V>(loaded: Loaded<V>, { next }: Tried): boolean {
   const record = loaded?.record;
   const { previous } = record ?? {};
   const ended = next.standing === "held" ? undefined : next.standing;
-  if (record?.owner === next.owner && record.token === next.token)
-    return record.standing === (ended ?? record.standing);
+  if (record?.owner === next.owner && record.token === next.token) {
+    return record.standing === (ended ?? record.standing) && isSameForce(record, next);
+  }
   return (
     previous?.owner === next.owner && previous.token === next.token && previous.ended === (ended ?? previous.ended)
   );
+}
+
+/** Two who break one hold at once are told apart, as far as they differ: only one of them broke it. */
+function isSameForce({ forced }: LeaseRecord, { forced: ours }: LeaseRecord): boolean {
+  return forced?.at === ours?.at && forced?.by === ours?.by && forced?.reason === ours?.reason;
 }
 
 /** Abort ends a run between its steps, so that whoever is told `aborted` knows that nothing was written. */

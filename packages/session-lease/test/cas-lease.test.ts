@@ -143,6 +143,25 @@ describe("errors of the store", () => {
   });
 });
 
+test("of two who break one hold at once, only the one who broke it says so", async () => {
+  const map = new MapStore();
+  const store = map.store();
+  let silent = false;
+  const { lease } = over({
+    ...store,
+    swap: (id, version, next, context) => {
+      if (!silent) return store.swap(id, version, next, context);
+      silent = false;
+      // Somebody else is first, and the answer to this one, which is too late, is lost.
+      if (next !== undefined) map.put("s", { ...next, forced: { at: 0, by: "somebody else" } });
+      throw new LeaseUnknownOutcomeError("no answer");
+    },
+  });
+  await lease.acquire("s", "o");
+  silent = true;
+  expect(await lease.forceRelease("s", { by: "operator" })).toBe(false);
+});
+
 test("the store's own clock decides, and is rounded down", async () => {
   const map = new MapStore();
   const store = map.store();
