@@ -8,6 +8,7 @@ export const LAWS = {
   "release-after-join": "The release of a run is sent only after the run's callback has settled.",
   "nothing-missed": "Who opens a session is shown every entry that an earlier holder ever gets into it.",
   "no-ghost": "What an acquire was granted after its caller had given up is given back.",
+  "no-revival": "A write that was under way when its record was wiped does not bring it back.",
   "clean-end": "A process that has drained and closed has no timer and no call left.",
 } as const;
 export type Law = keyof typeof LAWS;

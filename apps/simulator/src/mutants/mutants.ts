@@ -129,7 +129,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-store/jsonl/fold.js",
     find: "token < state.highest)",
     replace: "token < 0n)",
-    seed: 1,
+    seed: 167,
   },
   {
     name: "unsynced",
@@ -143,9 +143,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: "no-look-after-link",
     does: "flocklease: a link that succeeded is taken for the next record",
     file: "@leasehold/flocklease/record-writer.js",
-    find: "if ((numbers.at(-1) ?? 0) > number + 1) {",
-    replace: "if (false) {",
-    seed: 1,
+    find: "const numbers = await records.numbers(stem).catch((error) => {\n                throw unconfirmed(error, stem);\n            });",
+    replace: "const numbers = [number, number + 1];",
+    seed: 24,
   },
   {
     name: "predecessor-not-checked",
@@ -169,7 +169,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/transition.js",
     find: 'if (!isSameHold(record, command))\n                return { outcome: { kind: "other" }, next: undefined };',
     replace: "",
-    seed: 1,
+    seed: 2,
   },
   {
     name: "token-starts-again",
@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/transition.js",
     find: 'const reclaims = reason === "expired" && command.reclaimExpired === true;',
     replace: 'const reclaims = reason === "expired";',
-    seed: 1,
+    seed: 103,
   },
   {
     name: "expiry-early",
@@ -193,7 +193,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/record.js",
     find: "now < record.expiry;",
     replace: "now < record.expiry - record.ttl / 20;",
-    seed: 1,
+    seed: 29,
   },
   {
     name: "unknown-is-success",
@@ -201,6 +201,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/cas-loop.js",
     find: "unsure.push({ next, outcome });",
     replace: "return outcome;",
-    seed: 1,
+    seed: 31,
   },
 ];

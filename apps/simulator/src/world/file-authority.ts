@@ -15,8 +15,10 @@ export interface FileAuthorityParts {
   readonly callsOf: (process: SimProcess) => FileCalls;
   readonly isGone: (process: ProcessIdentity) => boolean;
   readonly onStored: (process: string, session: string, record: LeaseRecord) => void;
-  /** Something that had been wiped was seen again. */
-  readonly onRevival: () => void;
+  /** Something that had been wiped was seen again by another process, for a moment. */
+  readonly onSeenAgain: () => void;
+  /** A process goes on from what it wrote after its record had been wiped. */
+  readonly onRevival: (process: string, path: string) => void;
   readonly ttl: number;
   readonly forgetAfter: number;
 }
@@ -30,6 +32,7 @@ export class FileAuthority implements Authority {
   readonly #parts: FileAuthorityParts;
   /** Records that follow none, to their writers. */
   readonly #strays = new Map<string, string>();
+  readonly #seen = new Set<string>();
 
   constructor(parts: FileAuthorityParts) {
     this.#parts = parts;
@@ -59,9 +62,9 @@ export class FileAuthority implements Authority {
    */
   #read(process: SimProcess, path: string): void {
     const writer = this.#strays.get(path);
-    if (writer === undefined || writer === process.name) return;
-    this.#strays.delete(path);
-    this.#parts.onRevival();
+    if (writer === undefined || writer === process.name || this.#seen.has(path)) return;
+    this.#seen.add(path);
+    this.#parts.onSeenAgain();
   }
 
   /** A record has been stored if its number follows the highest one, or its stem is new. */
@@ -76,6 +79,8 @@ export class FileAuthority implements Authority {
       this.#strays.set(path, process.name);
       return;
     }
+    const before = `${stem}/${Number(highest) - 1}`;
+    if (this.#strays.get(before) === process.name) this.#parts.onRevival(process.name, before);
     const text = disk.file(`${stem}/${highest}`)?.bytes.toString() ?? "";
     try {
       const { sessionId, record } = decodeRecord(text);

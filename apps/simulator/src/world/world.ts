@@ -253,7 +253,9 @@ export class World {
           const cause = this.history.causeOf(process, session, record);
           tell(cause, answerOf(record, this.history.asksForRelease(cause.call)));
         },
-        onRevival: () => this.chronicle.fault({ fault: "restore" }, this.timeline.now),
+        onSeenAgain: () => this.chronicle.fault({ fault: "restore" }, this.timeline.now),
+        onRevival: (process, path) =>
+          this.witness.note("no-revival", `${process} goes on from ${path}, which was wiped`),
         isGone: ({ pid }) => this.#dead.has(pid),
         ttl,
         forgetAfter,
