@@ -180,6 +180,23 @@ describe("a bad request", { timeout: TIMEOUT }, () => {
     },
   );
 
+  it("is answered before a body that is too large has come, and the connection serves the next", async () => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    const size = 600_000;
+    const head = `Host: localhost\r\ncontent-type: application/json\r\ncontent-length: ${size}\r\n\r\n`;
+    socket.write(`POST /v1/sessions HTTP/1.1\r\n${head}`);
+    let answers = "";
+    for await (const chunk of socket) {
+      const before = answers;
+      answers += chunk;
+      if (before === "" && answers.startsWith("HTTP/1.1 413 ")) {
+        socket.write(" ".repeat(size));
+        socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n");
+      }
+    }
+    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 413", "HTTP/1.1 200"]);
+  });
+
   it("is answered even if it is no HTTP", async () => {
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     socket.write("nonsense\r\n\r\n");

@@ -46,6 +46,9 @@ export function createApp(parts: ServerParts, guard: GuardOptions, log: Logger):
     if (status >= 500)
       log.error({ event: "request.failed", route: request.routeOptions.url, code, err: error }, message);
     if (reply.sent || reply.raw.headersSent) return;
+    // The framework would close on a client that is still sending, and the reset could overtake the answer. Node reads the
+    // rest of the body and forgets it, for as long as a request may take.
+    if (status === 413) reply.removeHeader("connection");
     sendError(reply, refusal);
   });
   sessionRoutes(app, parts);
