@@ -45,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "wall-clock-for-validity",
     does: "keeper: validity is counted on the wall clock alone",
     file: "@leasehold/keeper/validity.js",
-    find: "return Math.min(this.end.wall - now.wall, this.end.monotonic - now.monotonic);",
+    find: "return timeLeft(this.end, now);",
     replace: "return this.end.wall - now.wall;",
     seed: 103,
   },
@@ -53,9 +53,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: "monotonic-clock-for-validity",
     does: "keeper: validity is counted on the monotonic clock alone, which sleeps with the machine",
     file: "@leasehold/keeper/validity.js",
-    find: "return Math.min(this.end.wall - now.wall, this.end.monotonic - now.monotonic);",
+    find: "return timeLeft(this.end, now);",
     replace: "return this.end.monotonic - now.monotonic;",
-    seed: 13,
+    seed: 42,
   },
   {
     name: "renewal-counts-from-its-answer",
@@ -79,7 +79,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/keeper/keeper.js",
     find: 'return this.#state === "held";',
     replace: 'return this.#state === "held" || this.#state === "in-doubt";',
-    seed: 13,
+    seed: 42,
   },
   {
     name: "releases-before-join",
@@ -153,7 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/flocklease/record-writer.js",
     find: "if (!numbers.includes(number) || !numbers.includes(number + 1)) {",
     replace: "if (false) {",
-    seed: 1,
+    seed: 409,
   },
   {
     name: "empty-listing-believed",
@@ -161,7 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/flocklease/numbered-records.js",
     find: "await this.#files.rmdir(stem);\n            return true;",
     replace: "return true;",
-    seed: 1,
+    seed: 537,
   },
   {
     name: "release-unconditional",
