@@ -10,7 +10,7 @@ import {
 } from "@leasehold/session-store";
 import { pino } from "pino";
 import { expect, it } from "vitest";
-import type { Agent, AgentRun } from "../src/agent/agent.js";
+import type { Agent, AgentEnd, AgentRun } from "../src/agent/agent.js";
 import { conductRun } from "../src/run/conduct-run.js";
 import type { RunNews } from "../src/run/run-events.js";
 
@@ -141,4 +141,40 @@ it("gives an agent no time when the lease is lost", async () => {
   await expect(conducted).rejects.toBe(lost);
   expect(told.map(({ type }) => type)).toEqual(["started", "lease_lost"]);
   expect((await store.read("s")).events.map(({ type }) => type)).toEqual(["started"]);
+});
+
+it("tells nothing after a loss, not even an event that was on its way to the log", async () => {
+  const lost = new LeaseHeldError("gone", { reason: "taken" });
+  const aborter = new AbortController();
+  class LosingStore extends MemorySessionStore {
+    override async append(id: string, token: bigint, event: SessionEvent): Promise<StoredEvent> {
+      const stored = await super.append(id, token, event);
+      // Written, and not yet answered.
+      if (event.type === "output") aborter.abort(lost);
+      return stored;
+    }
+  }
+  const store = new LosingStore();
+  await store.create("s", 0n);
+  let end: (end: AgentEnd) => void = () => {};
+  const run: AgentRun = {
+    ...saying("a"),
+    ended: new Promise((resolve) => {
+      end = resolve;
+    }),
+    stop: async () => end({ exitCode: null, signal: "SIGKILL", by: "itself" }),
+  };
+  const agent = agentThat(async ({ onReady }) => {
+    await onReady();
+    return run;
+  });
+  const told: RunNews[] = [];
+  const clock = new FakeClock();
+  const parts = { store, agent, clock, log, runTimeout: undefined };
+  const conducted = new SessionRuns({ clock }).run("s", { signal: aborter.signal }, (held) =>
+    conductRun(held, "go", parts, async (news) => void told.push(news)),
+  );
+  await expect(conducted).rejects.toBe(lost);
+  expect(told.map(({ type }) => type)).toEqual(["started", "lease_lost"]);
+  expect((await store.read("s")).events.map(({ type }) => type)).toEqual(["started", "output"]);
 });

@@ -200,7 +200,8 @@ class Conduct {
 
   async #write(type: RunEventType, fields: Fields, options?: { readonly sync: boolean }): Promise<void> {
     const stored = await this.#writer.write(this.#run.runId, type, fields, options);
-    await this.#tell({ type, seq: stored.seq, body: shownEvent(stored) });
+    // A loss is the last that a stream tells. An event that was on its way to the log when it came is in the log.
+    if (!this.#lossTold) await this.#tell({ type, seq: stored.seq, body: shownEvent(stored) });
   }
 }
 
