@@ -140,9 +140,11 @@ export class SimProcess {
     const arm = (): void => {
       const left = this.clocks.trueMs(due - this.clocks.monotonic());
       planned = this.#timeline.after(left > 0 ? Math.max(left, GRAIN) : 0, () => {
-        // The machine may have been suspended meanwhile.
-        if (this.clocks.monotonic() < due) arm();
-        else this.deliver(() => end() && callback(), "timer");
+        this.deliver(() => {
+          // The machine may have slept meanwhile.
+          if (pending && this.clocks.monotonic() < due) arm();
+          else if (end()) callback();
+        }, "timer");
       });
     };
     arm();

@@ -55,7 +55,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/keeper/validity.js",
     find: "return timeLeft(this.end, now);",
     replace: "return this.end.monotonic - now.monotonic;",
-    seed: 42,
+    seed: 54,
   },
   {
     name: "renewal-counts-from-its-answer",
@@ -79,7 +79,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/keeper/keeper.js",
     find: 'return this.#state === "held";',
     replace: 'return this.#state === "held" || this.#state === "in-doubt";',
-    seed: 42,
+    seed: 54,
   },
   {
     name: "releases-before-join",
@@ -193,7 +193,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/record.js",
     find: "now < record.expiry;",
     replace: "now < record.expiry - record.ttl / 20;",
-    seed: 29,
+    seed: 34,
   },
   {
     name: "unknown-is-success",
