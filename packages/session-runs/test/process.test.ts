@@ -64,7 +64,7 @@ describe("a process stopped past its ttl", () => {
         reader.on("line", (line) => line === wanted && resolve());
       });
     reader.on("line", (line) => lines.push(line));
-    await seen("lease.acquired");
+    await seen("running");
     const doubted = seen("lease.in_doubt");
     child.kill("SIGSTOP");
     // Real time must pass: it is the child's own clock that is to run out.
@@ -76,6 +76,7 @@ describe("a process stopped past its ttl", () => {
     expect(code).toBe(0);
     expect(lines).toEqual([
       "lease.acquired",
+      "running",
       "suspended",
       "lease.in_doubt",
       "same token: true",

@@ -7,6 +7,7 @@ const say = (line) => process.stdout.write(`${line}\n`);
 const runs = new SessionRuns({ lease: memlease(), ttl: 1_000, log: ({ event }) => say(event) });
 await runs.run("s", {}, async (run) => {
   run.tether({ extend: () => undefined, suspend: () => say("suspended") });
+  say("running");
   await once(process.stdin, "data");
   run.assertHeld();
   say(`same token: ${run.lease.token === run.token}`);
