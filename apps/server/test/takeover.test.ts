@@ -159,7 +159,10 @@ describe("a server that was stopped, with nobody taking over", () => {
     one.stop();
     for (const pid of pids) await until(`process ${pid} is gone`, () => isDead(pid));
     one.cont();
-    expect((await run.next("failed")).data.reason).toBe("validity");
+    const failed = await run.next("failed").catch((error: Error) => {
+      throw new Error(`${error.message}\n${one.log}`);
+    });
+    expect(failed.data.reason).toBe("validity");
     await run.rest();
     expect((await call("GET", sessionUrl(one, id))).body.state).toBe("idle");
     expect((await eventsOf(one, id)).at(-1)).toMatchObject({ type: "failed", reason: "validity" });
