@@ -68,7 +68,7 @@ export async function prompt(server: { url: string }, id: string, text: string):
   if (response.status !== 200 || response.body === null) {
     throw new Error(`prompt: ${response.status} ${await response.text()}`);
   }
-  return new EventReader(response.body, hangUp);
+  return new EventReader(response, response.body, hangUp);
 }
 
 /** Every stored event of a session, by pages of `limit`. */
@@ -87,8 +87,11 @@ export class EventReader {
   readonly seen: Event[] = [];
   readonly #events: AsyncGenerator<Event, void, void>;
   readonly #hangUp: AbortController;
+  /** Kept for its own sake: a response that is collected takes its body, not yet read, with it. */
+  readonly response: Response;
 
-  constructor(body: ReadableStream<Uint8Array>, hangUp: AbortController) {
+  constructor(response: Response, body: ReadableStream<Uint8Array>, hangUp: AbortController) {
+    this.response = response;
     this.#events = parse(body);
     this.#hangUp = hangUp;
   }

@@ -90,7 +90,7 @@ describe("two servers, one store", () => {
 
   it("lets a stopped server's run be lost to its successor", { timeout: TIMEOUT }, async () => {
     const [storeDir, work] = [await scratch(), await scratch()];
-    const flags = ["--session-lease-ttl", "1s", "--agent", `${STUBBORN} ${work}`];
+    const flags = ["--session-lease-ttl", "3s", "--agent", `${STUBBORN} ${work}`];
     const [one, two] = await Promise.all([start(storeDir, flags), start(storeDir, flags)]);
     const id = await create(one);
     const first = await prompt(one, id, "go");
@@ -127,7 +127,7 @@ describe("two servers, one store", () => {
 describe("a server that was stopped, with nobody taking over", () => {
   it("goes on with the same token when it is continued soon enough", { timeout: TIMEOUT }, async () => {
     const [storeDir, work] = [await scratch(), await scratch()];
-    const one = await start(storeDir, ["--session-lease-ttl", "1s", "--agent", `${STUBBORN} ${work}`]);
+    const one = await start(storeDir, ["--session-lease-ttl", "3s", "--agent", `${STUBBORN} ${work}`]);
     const id = await create(one);
     const run = await prompt(one, id, "go");
     const { token } = (await run.next("started")).data;
@@ -150,7 +150,7 @@ describe("a server that was stopped, with nobody taking over", () => {
 
   it("fails the run, whose agent is dead, when it is continued too late", { timeout: TIMEOUT }, async () => {
     const [storeDir, work] = [await scratch(), await scratch()];
-    const one = await start(storeDir, ["--session-lease-ttl", "1s", "--agent", `${STUBBORN} ${work}`]);
+    const one = await start(storeDir, ["--session-lease-ttl", "3s", "--agent", `${STUBBORN} ${work}`]);
     const id = await create(one);
     const run = await prompt(one, id, "go");
     await until("the grandchild writes", () => sizeOf(join(work, "ticks")) > 0, { log: () => one.log });
