@@ -34,7 +34,7 @@ describe("a program that uses the leash", () => {
     const seen = await program(`
       const leash = new Leash();
       await leash.ready();
-      const child = await leash.spawn("true", [], { validUntil: NO_END, stdio: "ignore" });
+      const child = await leash.spawn("sh", ["-c", "exit 0"], { validUntil: NO_END, stdio: "ignore" });
       await child.ended;
       console.log(leash.watcherPid);
     `);
