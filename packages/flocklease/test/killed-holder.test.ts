@@ -75,8 +75,9 @@ test("a zombie is dead", async () => {
   const dir = temporaryDirectory();
   const lease = flocklease({ dir });
   await lease.acquire("s", "zombie", { ttl: HOUR });
-  // The shell becomes `sleep`, which never waits for the child that the shell has left.
-  const parent = spawn("sh", ["-c", "sh -c 'exit 0' & echo $!; exec sleep 60"], {
+  // The shell becomes `sleep`, which never waits for a child. The child ends only after that: a shell would wait for it.
+  const child = 'while read -r parent </proc/$PPID/comm && [ "$parent" = sh ]; do :; done';
+  const parent = spawn("sh", ["-c", `sh -c '${child}' & echo $!; exec sleep 60`], {
     stdio: ["ignore", "pipe", "ignore"],
   });
   try {
