@@ -68,7 +68,7 @@ export class FlockStore implements CasStore<Version> {
   ): Promise<Written | boolean> {
     const open = this.#parts.root.open();
     const root = open instanceof Promise ? await open : open;
-    const stem = path.join(root.path, stemOf(sessionId));
+    const stem = `${root.path}/${stemOf(sessionId)}`;
     this.#orphans.poke(root);
     if (version === undefined) {
       return next === undefined ? false : this.#writer.create(root, stem, sessionId, next);

@@ -27,8 +27,9 @@
  * 6. *Listings may lie.* None need be atomic. Ascending removal makes a number that was seen too low unreadable, and an
  *    empty listing is believed only after rmdir(2) proved it.
  *
- * No step of this asks who has the lock of `proper-lockfile`. It is taken around each write so that contenders wait instead
- * of writing in vain; it is waited for only shortly, and its loss goes unnoticed.
+ * No step of this asks who has the lock of `proper-lockfile`. It is taken around each write that others may want to make
+ * as well, so that contenders wait instead of writing in vain; it is waited for only shortly, and its loss goes unnoticed.
+ * A holder that writes from memory, to renew or release, has no contenders and takes no lock.
  *
  * A dead process frees its lease at once, before expiry, if and only if the lease was acquired with `tiedToProcess`, the
  * record names a process of this very boot and these namespaces, and the kernel says that this process (not merely its pid)

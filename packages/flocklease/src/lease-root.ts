@@ -77,14 +77,14 @@ export class LeaseRoot {
 
   /** The directory in which this stem's files are made and its lock is kept. */
   workplace(root: OpenRoot, stem: string): string | Promise<string> {
-    const place = path.join(root.path, WORK, stem.slice(-2));
+    const place = `${root.path}/${WORK}/${stem.slice(-2)}`;
     return this.#workplaces.has(place) ? place : this.#makeWorkplace(place);
   }
 
   /** A path in that place that nobody else uses. */
   temporary(place: string): string {
     this.#made += 1;
-    return path.join(place, `${this.#ownName}-${this.#made}`);
+    return `${place}/${this.#ownName}-${this.#made}`;
   }
 
   async #makeWorkplace(place: string): Promise<string> {

@@ -7,11 +7,10 @@
  * believed only when rmdir(2), which no listing can deceive, has removed the directory.
  */
 
-import path from "node:path";
 import { isErrno } from "@leasehold/session-lease/host";
 import { fileError, quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
-import { numbersIn } from "./stem.js";
+import { numbersIn, recordPath } from "./stem.js";
 
 /** What a look at a stem found: the record with the highest number, something that is no record, or nothing at all. */
 export type Found =
@@ -33,7 +32,7 @@ export class NumberedRecords {
       if (names === undefined) return { kind: "nothing" };
       const number = numbersIn(names).at(-1);
       if (number !== undefined) {
-        const file = path.join(stem, String(number));
+        const file = recordPath(stem, number);
         const text = await this.#read(file);
         if (text !== undefined) return { kind: "record", number, file, text };
       } else if (names.length > 0) {
@@ -58,7 +57,7 @@ export class NumberedRecords {
   async remove(stem: string, numbers: readonly number[]): Promise<boolean> {
     for (const number of numbers) {
       try {
-        await this.#files.unlink(path.join(stem, String(number)));
+        await this.#files.unlink(recordPath(stem, number));
       } catch (error) {
         if (!isErrno(error, "ENOENT")) return false;
       }

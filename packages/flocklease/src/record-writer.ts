@@ -18,7 +18,8 @@ import { fileError, linkError, quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
 import type { LeaseRoot, OpenRoot } from "./lease-root.js";
 import type { NumberedRecords } from "./numbered-records.js";
-import type { TransitionLock } from "./transition-lock.js";
+import { recordPath } from "./stem.js";
+import { OWN_TURN, type TransitionLock } from "./transition-lock.js";
 
 /** A record that says that there is nothing, and keeps the numbers growing. */
 export const VOID_TEXT = '{"leasehold":"1.0","void":true}\n';
@@ -161,12 +162,14 @@ export class RecordWriter {
     const { files, clock, records } = this.#parts;
     const made = this.#parts.root.workplace(root, stem);
     const place = made instanceof Promise ? await made : made;
-    const taking = this.#takeTurn(place, stem);
+    // What is written from memory is a holder's renewal or release. Nobody else has a reason to write then, and a lock
+    // would cost a renewal three of eleven steps on the disk.
+    const taking = size !== undefined && !durable ? OWN_TURN : this.#takeTurn(place, stem);
     const temporary = this.#parts.root.temporary(place);
-    const file = path.join(stem, String(number + 1));
+    const file = recordPath(stem, number + 1);
     let tidied: Promise<unknown> | undefined;
     // What is written from memory has not seen the record: one that was emptied or cut off must be found to be corrupt.
-    const intact = size === undefined ? true : this.#hasSize(path.join(stem, String(number)), size);
+    const intact = size === undefined ? true : this.#hasSize(recordPath(stem, number), size);
     try {
       // A write that is not synced is so cheap that it need not wait for the lock.
       if (durable) await taking;

@@ -1,6 +1,6 @@
 /** Names on the disk: one directory for each session, called its stem, and numbered records in it. */
 
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 
 const LONGEST_SLUG = 40;
 /** 128 bits of SHA-256: two ids of one directory that share a stem are not to be expected, and would be noticed. */
@@ -15,7 +15,7 @@ export function stemOf(sessionId: string): string {
     .slice(0, LONGEST_SLUG)
     .replace(/[^A-Za-z0-9_-]+/g, "-")
     .replace(/^-+|-+$/g, "");
-  const hash = createHash("sha256").update(sessionId).digest("hex").slice(0, HASH_DIGITS);
+  const hash = digest("sha256", sessionId, "hex").slice(0, HASH_DIGITS);
   return `${slug === "" ? "session" : slug}-${hash}`;
 }
 
@@ -27,6 +27,11 @@ export function isStem(name: string): boolean {
 /** The number of a record file; undefined for any other name. */
 export function numberOf(name: string): number | undefined {
   return /^[1-9][0-9]{0,14}$/.test(name) ? Number(name) : undefined;
+}
+
+/** Where a record is. Not `path.join`, which costs a renewal more than its decision: a stem is a normal path already. */
+export function recordPath(stem: string, number: number): string {
+  return `${stem}/${number}`;
 }
 
 /** The numbers among the names, lowest first. */

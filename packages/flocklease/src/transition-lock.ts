@@ -1,6 +1,7 @@
 /**
- * A lock around each write, only to save work: contenders that wait for one another do not write files in vain. No
- * outcome depends on it. Whoever does not get it soon goes on without it, and whoever lost it does not notice.
+ * A lock around each write that others may want to make at the same time, only to save work: contenders that wait for one
+ * another do not write files in vain. A holder that renews has no contenders, and takes none. No outcome depends on the
+ * lock. Whoever does not get it soon goes on without it, and whoever lost it does not notice.
  *
  * Two queues, one inside the other: calls of one process wait for each other here, and processes wait for each other at
  * `proper-lockfile`. Its takeover of a stale lock is known to let several in (check, removal and creation are separate
@@ -12,7 +13,6 @@
  */
 
 import { mkdir } from "node:fs/promises";
-import path from "node:path";
 import type { Clock } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
 import { quietly } from "./file-errors.js";
@@ -36,8 +36,11 @@ export interface TransitionLock {
   take(directory: string, name: string): Promise<Turn>;
 }
 
+/** The turn of a write that waits for nobody. */
+export const OWN_TURN: Promise<Turn> = Promise.resolve({ waited: false, end: () => Promise.resolve() });
+
 /** For whoever needs no lock: one process, or a simulator. */
-export const noLock: TransitionLock = { take: () => Promise.resolve({ waited: false, end: () => Promise.resolve() }) };
+export const noLock: TransitionLock = { take: () => OWN_TURN };
 
 let library: Promise<typeof import("proper-lockfile", { with: { "resolution-mode": "require" }})> | undefined;
 
@@ -52,7 +55,7 @@ export class ProperLock implements TransitionLock {
   }
 
   async take(directory: string, name: string): Promise<Turn> {
-    const lockPath = path.join(directory, name);
+    const lockPath = `${directory}/${name}`;
     const ahead = queues.get(lockPath);
     let leave: () => void = () => undefined;
     const left = new Promise<void>((resolve) => {
