@@ -9,7 +9,7 @@ import type {
 } from "@leasehold/session-lease";
 import { CheckFailure, ensure, equal, failure, refused } from "./expectation.js";
 import { Patience } from "./patience-clock.js";
-import { EXAM_TTL, type Opened, type Oracle, REAL_EXAM_TTL, type Subject } from "./subject.js";
+import { type Elsewhere, EXAM_TTL, type Opened, type Oracle, REAL_EXAM_TTL, type Subject } from "./subject.js";
 
 /** Ms of real time for something that must come without any more time passing for the authority. */
 const PATIENCE = 5_000;
@@ -88,6 +88,15 @@ export class Bench {
 
   async step(ms: number): Promise<void> {
     await present(this.#opened.step, "step").call(this.#opened, ms);
+  }
+
+  /** Steps a clock that has nothing to say. */
+  async stepHost(ms: number): Promise<void> {
+    await present(this.#opened.stepHost, "stepHost").call(this.#opened, ms);
+  }
+
+  get elsewhere(): Elsewhere {
+    return present(this.#opened.elsewhere, "elsewhere");
   }
 
   /** A part of the oracle. */

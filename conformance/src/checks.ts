@@ -14,6 +14,7 @@ import { IDENTITY_CHECKS } from "./checks/identity.js";
 import { LATE_CHECKS } from "./checks/late.js";
 import { LOSS_CHECKS } from "./checks/loss.js";
 import { OBSERVE_CHECKS } from "./checks/observe.js";
+import { PROCESS_CHECKS } from "./checks/processes.js";
 import { RELEASE_CHECKS } from "./checks/release.js";
 import { RENEW_CHECKS } from "./checks/renew.js";
 import { REQUEST_CHECKS } from "./checks/request-release.js";
@@ -39,6 +40,7 @@ export const CHECKS: readonly Check[] = [
   ...LATE_CHECKS,
   ...IDENTITY_CHECKS,
   ...CONCURRENCY_CHECKS,
+  ...PROCESS_CHECKS,
   ...TOKEN_CHECKS,
   ...ABORT_CHECKS,
   ...VALIDATION_CHECKS,

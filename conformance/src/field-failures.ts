@@ -38,7 +38,11 @@ export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
     title: "a renewal moves the token, or the start of the hold",
     checks: ["L06-token", "L06-acquired-at", "L04-same-owner-after-release"],
   },
-  B32: { title: "the clocks of writer and reader disagree", later: KUBERNETES },
+  B32: {
+    title: "the clocks of writer and reader disagree",
+    checks: ["L05-host-clock-forward"],
+    later: KUBERNETES,
+  },
   B34: { title: "a write that failed leaves the loser believing" },
   B35: {
     title: "identities that are not unique, or compared by prefix",
@@ -101,7 +105,13 @@ export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
   B73: { title: "two processes drive one session" },
   B74: {
     title: "look, then start: both pass",
-    checks: ["L13-one-grant", "L13-one-grant-among-instances", "L13-reclaim-race"],
+    checks: [
+      "L13-one-grant",
+      "L13-one-grant-among-instances",
+      "L13-one-grant-among-processes",
+      "L13-stopped-between-file-calls",
+      "L13-reclaim-race",
+    ],
   },
   B76: { title: "nobody decided what the second request gets" },
   B77: { title: "a write path that never asks for the lease" },

@@ -9,7 +9,16 @@ export { type Disagreement, type Playable, playSequence, playTransitions } from 
 export { toJson, toMarkdown, toSummary, toText } from "./print.js";
 export { type Counts, discrepancy, type Report, type Result, reportOf, type Verdict } from "./report.js";
 export { checksFor, type RunnableCheck, runConformance } from "./run-conformance.js";
-export { EXAM_TTL, type Opened, type Oracle, PART_MEANING, type Part, REAL_EXAM_TTL, type Subject } from "./subject.js";
+export {
+  type Elsewhere,
+  EXAM_TTL,
+  type Opened,
+  type Oracle,
+  PART_MEANING,
+  type Part,
+  REAL_EXAM_TTL,
+  type Subject,
+} from "./subject.js";
 export { transitionLease } from "./transition-lease.js";
 export {
   type GrantVector,

@@ -43,8 +43,15 @@ export interface Opened {
   now?(): MaybePromise<number>;
   /** Steps the authority's wall clock either way, as an operator would; no timer may fire for it. */
   step?(ms: number): MaybePromise<unknown>;
+  /**
+   * Steps the wall clock of the machine on which the lease runs, either way, where that is not the authority's: another one
+   * is, or one that was passed to it. No timer may fire for it.
+   */
+  stepHost?(ms: number): MaybePromise<unknown>;
   /** Another lease on the same store, as another process would open it. The exam closes it. */
   reopen?(): MaybePromise<SessionLease>;
+  /** How real processes open the same store. */
+  readonly elsewhere?: Elsewhere | undefined;
   /** Reads and treats the store itself, behind the lease's back. */
   readonly oracle?: Oracle | undefined;
   /** Cuts the authority off, so that every request fails until the function returned is called. */
@@ -58,6 +65,22 @@ export interface Opened {
   readonly store?: Pick<CasStore<any>, "load" | "swap"> | undefined;
   /** Called after the lease was closed: removes the store. */
   close?(): MaybePromise<unknown>;
+}
+
+/**
+ * How a process of its own opens the store. The exam starts some, on Linux, each with the host's clock; they contend with each
+ * other and with nobody else.
+ */
+export interface Elsewhere {
+  /** JavaScript that Node can import: its export `open(argument, clock)` returns a lease, or the promise of one. */
+  readonly module: URL;
+  /** Passed to it by way of JSON: where the store is. */
+  readonly argument?: unknown;
+  /**
+   * True when an acquire reaches the store through `node:fs`. A process is then also stopped before each of those calls, in the
+   * middle of whatever it writes, while another one goes on.
+   */
+  readonly files?: boolean | undefined;
 }
 
 /** A hand on the store itself. Each part that is there lets some checks run. */
@@ -81,7 +104,10 @@ export const PART_MEANING = {
   exact: "the subject's clock is fake, with a grain of 0 ms",
   now: "the subject tells the authority's time (`now`)",
   step: "the subject can step the authority's clock (`step`)",
+  stepHost: "the subject has a clock that does not decide, and can step it (`stepHost`)",
   reopen: "the subject can open its store a second time (`reopen`)",
+  elsewhere: "the subject's store can be opened by other processes (`elsewhere`)",
+  "elsewhere.files": "its processes reach the store through `node:fs` (`elsewhere.files`)",
   outage: "the subject can cut its authority off (`outage`)",
   stall: "the subject can hold answers back (`stall`)",
   timers: "the subject counts its timers (`timers`)",
@@ -111,6 +137,8 @@ export function hasPart(subject: Subject, opened: Opened, part: Part): boolean {
       return subject.clock !== "real" && (subject.grain ?? 0) === 0;
     case "forgetAfter":
       return subject.forgetAfter !== undefined;
+    case "elsewhere.files":
+      return opened.elsewhere?.files === true;
     case "oracle.read":
     case "oracle.remove":
     case "oracle.backup":

@@ -19,7 +19,7 @@ beforeAll(async () => {
     "--run-timeout",
     "20s",
   ];
-  server = await ServerProcess.start(flags, {}, later);
+  server = await ServerProcess.start(flags, { atEnd: later });
 }, TIMEOUT);
 
 afterAll(async () => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const later = (clean: () => Promise<void>): void => void cleanups.unshift(clean);
   const allowed = ["--allowed-host", "agents.example", "--allowed-origin", "https://agents.example"];
   storeDir = await scratch(later);
-  server = await ServerProcess.start(["--store-dir", storeDir, ...allowed], {}, later);
+  server = await ServerProcess.start(["--store-dir", storeDir, ...allowed], { atEnd: later });
 }, TIMEOUT);
 
 afterAll(async () => {

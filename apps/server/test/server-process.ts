@@ -1,6 +1,7 @@
 /**
  * Real servers as processes, driven by verbs: start, kill, stop (freeze), cont, terminate. Every server that a test starts
- * is killed when the test ends; its agents end with it, since they are on a leash.
+ * is killed when the test ends; its agents end with it, since they are on a leash. One that is started under a harness writes
+ * a history of its leases, beliefs and events, for the judge.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -10,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { type Harness, LiveProcess } from "@leasehold/conformance/processes";
 import { onTestFinished } from "vitest";
 
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -33,20 +35,35 @@ export interface Exit {
   readonly stderr: string;
 }
 
+/** What a server is started under. */
+export interface Surroundings {
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  readonly atEnd?: AtEnd | undefined;
+  /** Whose history it is part of, under this name; none unless given. */
+  readonly history?: Readonly<{ harness: Harness; name: string }> | undefined;
+}
+
 export class ServerProcess {
   readonly exited: Promise<Exit>;
   /** Resolves when it has said "ready" to whoever started it. */
   readonly ready: Promise<unknown>;
   readonly #child: ChildProcess;
+  readonly #live: LiveProcess;
   #stdout = "";
   #stderr = "";
   #url: string | undefined;
 
-  constructor(flags: readonly string[], env: NodeJS.ProcessEnv = {}, atEnd: AtEnd = onTestFinished) {
-    this.#child = spawn(process.execPath, [MAIN, ...flags], {
+  constructor(flags: readonly string[], { env, atEnd = onTestFinished, history }: Surroundings = {}) {
+    const recording = history && [
+      fixture("recorded-server.mjs"),
+      history.name,
+      history.harness.historyOf(history.name),
+    ];
+    this.#child = spawn(process.execPath, [...(recording ?? [MAIN]), ...flags], {
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
+    this.#live = history?.harness.adopt(history.name, this.#child) ?? new LiveProcess("server", this.#child);
     this.#child.stdout?.on("data", (chunk) => {
       this.#stdout += chunk;
     });
@@ -67,8 +84,8 @@ export class ServerProcess {
   }
 
   /** Resolves when it listens; rejects with its log if it ends before. */
-  static async start(flags: readonly string[], env?: NodeJS.ProcessEnv, atEnd?: AtEnd): Promise<ServerProcess> {
-    const server = new ServerProcess(["--port", "0", ...flags], env, atEnd);
+  static async start(flags: readonly string[], surroundings?: Surroundings): Promise<ServerProcess> {
+    const server = new ServerProcess(["--port", "0", ...flags], surroundings);
     const listening = once(createInterface({ input: server.#child.stdout as NodeJS.ReadableStream }), "line");
     const first = await Promise.race([listening, server.exited]);
     if (!Array.isArray(first)) throw new Error(`the server ended with ${first.code}: ${first.stderr}`);
@@ -92,20 +109,21 @@ export class ServerProcess {
   }
 
   get pid(): number {
-    return this.#child.pid as number;
+    return this.#live.pid;
   }
 
   async kill(): Promise<void> {
-    this.#child.kill("SIGKILL");
+    await this.#live.kill();
     await this.exited;
   }
 
-  stop(): void {
-    this.#child.kill("SIGSTOP");
+  /** Resolves when it is stopped. */
+  async stop(): Promise<void> {
+    await this.#live.stop();
   }
 
   cont(): void {
-    this.#child.kill("SIGCONT");
+    this.#live.continue();
   }
 
   /** Asks it to drain. */

@@ -9,7 +9,8 @@ import { call, create, prompt, sessionUrl } from "./client.js";
 import { until } from "./processes.js";
 import { type Exit, ServerProcess, scratch } from "./server-process.js";
 
-const run = (flags: readonly string[], env?: NodeJS.ProcessEnv): Promise<Exit> => new ServerProcess(flags, env).exited;
+const run = (flags: readonly string[], env?: NodeJS.ProcessEnv): Promise<Exit> =>
+  new ServerProcess(flags, { env }).exited;
 
 describe("a server that starts", { timeout: 60_000 }, () => {
   it("says so in one line on stdout, and logs JSON on stderr", async () => {
@@ -34,13 +35,14 @@ describe("a server that starts", { timeout: 60_000 }, () => {
 
   it("can be told all by its environment", async () => {
     const storeDir = await scratch();
-    const server = await ServerProcess.start([], {
+    const env = {
       LEASEHOLD_STORE_DIR: storeDir,
       LEASEHOLD_HOST: "::1",
       LEASEHOLD_OWNER: "pod-7",
       LEASEHOLD_PROT: "1",
       LEASEHOLD_RUN_ID: "r",
-    });
+    };
+    const server = await ServerProcess.start([], { env });
     await until("it has logged that it listens", () => server.log.includes('"event":"listening"'));
     expect(server.log.match(/"variable.unknown","name":"\w+"/g)).toEqual([
       '"variable.unknown","name":"LEASEHOLD_PROT"',

@@ -249,4 +249,20 @@ export const EXPIRY_CHECKS: readonly Check[] = [
       await bench.free("s", "after the expiry");
     },
   ),
+  must(
+    {
+      id: "L05-host-clock-forward",
+      stake: "ownership",
+      requires: ["stepHost"],
+      sentence: "A step forward of a clock that does not decide ends no hold.",
+    },
+    async (bench) => {
+      await bench.lease.acquire("s", "a");
+      // A rival that can only judge what it has watched has watched for a while.
+      await bench.contended("s", "before the step");
+      await bench.advance(Math.floor(bench.ttl / 3));
+      await bench.stepHost(10 * bench.ttl);
+      await bench.contended("s", "after a step of the host's clock");
+    },
+  ),
 ];

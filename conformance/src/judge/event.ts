@@ -34,14 +34,22 @@ export type MetaEvent = Readonly<{
    * call may be applied several times before it answers.
    */
   retries?: boolean | undefined;
-  /** Parts of an answer that this backend cannot tell. */
+  /**
+   * The authority has no clock: a hold ends once a rival has watched it in silence for its ttl. No one clock explains when, so
+   * `not-linearizable` is not judged.
+   */
+  unclocked?: boolean | undefined;
+  /**
+   * Parts of an answer that this backend cannot tell; `retryAfterMs` of one that counts it later than it has looked at the
+   * record, while that may change.
+   */
   untold?: readonly Untold[] | undefined;
   /** Hand-written histories: the rules that it breaks. The judge does not read it; tests do. */
   breaks?: readonly string[] | undefined;
   source: Source;
 }>;
 
-export const UNTOLD = ["previous", "releaseRequested"] as const;
+export const UNTOLD = ["previous", "releaseRequested", "retryAfterMs"] as const;
 export type Untold = (typeof UNTOLD)[number];
 
 export const LEASE_OPS = [

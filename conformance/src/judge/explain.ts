@@ -180,7 +180,9 @@ function explainUnchanging(
     if (outcome.kind === "refused" && answer.answer === "refused") {
       return answer.reason === undefined || answer.reason === outcome.reason ? [kept] : [];
     }
-    if (answer.answer === "held") return revealed(kept, answer.retryAfterMs, at);
+    if (answer.answer === "held") {
+      return revealed(kept, world.untold.has("retryAfterMs") ? undefined : answer.retryAfterMs, at);
+    }
     return next === undefined ? [kept] : [ended(kept, next, at)];
   });
 }

@@ -47,6 +47,7 @@ export interface History {
   readonly grain: number;
   readonly forgetAfter: number;
   readonly retries: boolean;
+  readonly unclocked: boolean;
   readonly untold: ReadonlySet<Untold>;
   readonly breaks: readonly string[];
   readonly events: readonly Ordered<HistoryEvent>[];
@@ -110,6 +111,7 @@ function historyOf(meta: Omit<MetaEvent, "event" | "source">, merged: readonly H
     grain: Math.max(meta.grain ?? 1, 1),
     forgetAfter: meta.forgetAfter ?? Number.POSITIVE_INFINITY,
     retries: meta.retries ?? false,
+    unclocked: meta.unclocked ?? false,
     untold: new Set(meta.untold),
     breaks: meta.breaks ?? [],
     events,

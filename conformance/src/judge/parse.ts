@@ -147,6 +147,7 @@ function parseMeta(fields: Fields, source: Source): MetaEvent {
     grain: fields.durationIfGiven("grain"),
     forgetAfter: fields.durationIfGiven("forgetAfter"),
     retries: fields.flagIfGiven("retries"),
+    unclocked: fields.flagIfGiven("unclocked"),
     untold: untold as readonly Untold[] | undefined,
     breaks: fields.textsIfGiven("breaks"),
     source,

@@ -192,6 +192,7 @@ export const ACQUIRE_MUTANTS: readonly Mutant[] = [
       "L03-expiry",
       "L04-at-one-instant",
       "L05-alive-before-expiry",
+      "L05-host-clock-forward",
       "L06-keeps-rivals-out",
       "L06-own-ttl",
       "L08-reclaims",

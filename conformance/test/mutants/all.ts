@@ -1,11 +1,13 @@
 import { ABORT_MUTANTS } from "./abort.js";
 import { ACQUIRE_MUTANTS } from "./acquire.js";
+import { CLOCK_MUTANTS } from "./clocks.js";
 import { FORCE_MUTANTS } from "./force.js";
 import { FORGETTING_MUTANTS } from "./forgetting.js";
 import { HISTORY_MUTANTS } from "./history.js";
 import { IDENTITY_MUTANTS } from "./identity.js";
 import type { Mutant } from "./mutant.js";
 import { OBSERVE_MUTANTS } from "./observe.js";
+import { PROCESS_MUTANTS } from "./processes.js";
 import { RELEASE_MUTANTS } from "./release.js";
 import { RENEW_MUTANTS } from "./renew.js";
 import { REQUEST_MUTANTS } from "./request.js";
@@ -23,9 +25,11 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE_MUTANTS,
   ...ACQUIRE_MUTANTS,
   ...TAKEOVER_MUTANTS,
+  ...CLOCK_MUTANTS,
   ...RENEW_MUTANTS,
   ...RELEASE_MUTANTS,
   ...IDENTITY_MUTANTS,
+  ...PROCESS_MUTANTS,
   ...TOKEN_MUTANTS,
   ...ABORT_MUTANTS,
   ...VALIDATION_MUTANTS,

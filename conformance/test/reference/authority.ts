@@ -44,6 +44,10 @@ export class Authority implements CasStore<number> {
     return this.#records.get(sessionId)?.record;
   }
 
+  version(sessionId: string): number | undefined {
+    return this.#records.get(sessionId)?.version;
+  }
+
   scan(): Kept[] {
     return [...this.#records.values()];
   }
@@ -91,7 +95,14 @@ export class Authority implements CasStore<number> {
         for (const { sessionId, record } of copy) this.put(sessionId, record);
       };
     },
-    corrupt: (sessionId) => this.#damaged.add(sessionId),
+    corrupt: (sessionId) => {
+      const kept = this.#records.get(sessionId);
+      if (kept === undefined) throw new Error(`there is no record of ${sessionId} to damage`);
+      // What is there is not what was stored: it has another version.
+      this.#versions += 1;
+      this.#records.set(sessionId, { ...kept, version: this.#versions });
+      this.#damaged.add(sessionId);
+    },
     requests: () => this.#requests,
     size: () => this.#records.size,
   };

@@ -9,6 +9,7 @@
 import {
   ALL_CAPABILITIES,
   type CallContext,
+  type Clock,
   type Command,
   compareBytes,
   forgettableAt,
@@ -27,7 +28,6 @@ import {
   type Timer,
   transition,
 } from "@leasehold/session-lease";
-import type { FakeClock } from "../../src/index.js";
 import type { Authority } from "./authority.js";
 
 export const FORGET_AFTER = 60_000;
@@ -60,7 +60,7 @@ export type ReferenceDriver = Required<Omit<LeaseDriver, "timeout">>;
 
 export function referenceDriver(
   authority: Authority,
-  clock: FakeClock,
+  clock: Clock,
   ttl: number,
   decisions: Decisions,
 ): ReferenceDriver {
@@ -140,7 +140,7 @@ function repair(command: Command, { broken }: Extract<Loaded<number>, { broken: 
 
 async function waitForChange(
   authority: Authority,
-  clock: FakeClock,
+  clock: Clock,
   key: string,
   signal: AbortSignal,
   wakes: Decisions["wakes"],
@@ -165,12 +165,12 @@ async function waitForChange(
 
 class Sweeper {
   readonly #authority: Authority;
-  readonly #clock: FakeClock;
+  readonly #clock: Clock;
   readonly #decisions: Decisions;
   #timer: Timer | undefined;
   #due = Number.POSITIVE_INFINITY;
 
-  constructor(authority: Authority, clock: FakeClock, decisions: Decisions) {
+  constructor(authority: Authority, clock: Clock, decisions: Decisions) {
     this.#authority = authority;
     this.#clock = clock;
     this.#decisions = decisions;

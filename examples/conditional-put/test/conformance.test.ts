@@ -19,6 +19,7 @@ conformanceTests({
       advance: (ms) => clock.advance(ms),
       now: () => clock.wall(),
       step: (ms) => clock.stepWall(ms),
+      stepHost: (ms) => clock.stepWall(ms), // no clock decides
       timers: () => clock.pending,
       outage: () => objects.outage(),
       stall: () => objects.stall(),

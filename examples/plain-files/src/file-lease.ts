@@ -44,21 +44,26 @@ class Records {
   /** False if the number is there already. It appears with all of its text, or not at all. */
   create(number: number, text: string): boolean {
     const draft = join(this.#directory, `draft-${randomUUID()}`);
-    writeFileSync(draft, text);
     try {
+      writeFileSync(draft, text);
       linkSync(draft, this.#path(number));
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
       throw error;
     } finally {
-      rmSync(draft);
+      tidyUp(draft);
     }
   }
 
   /** Does nothing where another process was faster. */
   remove(number: number): void {
     rmSync(this.#path(number), { force: true });
+  }
+
+  /** The same for a number that no longer counts. */
+  tidyUp(number: number): void {
+    tidyUp(this.#path(number));
   }
 
   #path(number: number): string {
@@ -83,11 +88,13 @@ export function fileStore(root: string): CasStore<number> {
         }
       }),
 
-    swap: (sessionId, version = 0, next) =>
-      reaching(root, () => {
-        const records = new Records(root, sessionId);
-        const number = version + 1;
-        if (!records.create(number, next === undefined ? "" : encodeRecord(sessionId, next))) return false;
+    swap: (sessionId, version = 0, next) => {
+      const number = version + 1;
+      const text = next === undefined ? "" : encodeRecord(sessionId, next);
+      const records = reaching(root, () => new Records(root, sessionId));
+      if (!reaching(root, () => records.create(number, text))) return false;
+      // The link has been made. From here on a failure leaves it open what became of the record.
+      return confirming(root, () => {
         const present = records.numbers();
         // Others have moved on: from this record, or long before it, when its number was free again.
         if (present.at(-1) !== number) throw new LeaseUnknownOutcomeError("the session has moved on meanwhile");
@@ -96,9 +103,10 @@ export function fileStore(root: string): CasStore<number> {
           records.remove(number);
           return false;
         }
-        for (const older of present.slice(0, -1)) records.remove(older);
+        for (const older of present.slice(0, -1)) records.tidyUp(older);
         return true;
-      }),
+      });
+    },
   };
 }
 
@@ -106,13 +114,36 @@ function codeOf(error: unknown): unknown {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** What the file system refuses is told as such, with the reason that it gave. */
+/** What lies about and means nothing may go on lying about: whatever keeps it there changes no answer. */
+function tidyUp(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The next swap tries again, or nobody.
+  }
+}
+
+/** Before the link: what the file system refuses has written nothing. */
 function reaching<T>(root: string, work: () => T): T {
+  return telling(LeaseUnavailableError, `the files below ${root} cannot be used`, work);
+}
+
+/** After the link: the loop must look for itself. */
+function confirming<T>(root: string, work: () => T): T {
+  return telling(LeaseUnknownOutcomeError, `what was written below ${root} cannot be confirmed`, work);
+}
+
+/** The work, with failures of the file system told in the port's words. */
+function telling<T>(
+  Failure: typeof LeaseUnavailableError | typeof LeaseUnknownOutcomeError,
+  words: string,
+  work: () => T,
+): T {
   try {
     return work();
   } catch (error) {
     if (typeof (error as NodeJS.ErrnoException).errno !== "number") throw error;
-    throw new LeaseUnavailableError(`the files below ${root} cannot be used`, { cause: error });
+    throw new Failure(words, { cause: error });
   }
 }
 

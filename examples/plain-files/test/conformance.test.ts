@@ -18,6 +18,7 @@ conformanceTests({
       advance: (ms) => clock.advance(ms),
       now: () => clock.wall(),
       reopen: open, // another process, as far as the store can tell
+      elsewhere: { module: new URL("elsewhere.mjs", import.meta.url), argument: root, files: true }, // real ones
       store: fileStore(root), // examined too: versions, and stale loads
       timers: () => clock.pending,
       oracle: oracleOf(root), // looks at the files, behind the lease's back

@@ -4,6 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import path from "node:path";
 import { FakeClock, type Opened, type Oracle } from "@leasehold/conformance";
 import { type Clock, type FullSessionLease, hostClock } from "@leasehold/session-lease";
+import { vi } from "vitest";
 import { FlockStore } from "../src/flock-store.js";
 import { flocklease, type LeaseFiles, stemOf, type TransitionLock } from "../src/index.js";
 import { LeaseRoot } from "../src/lease-root.js";
@@ -58,9 +59,23 @@ export class ExaminedDirectory {
     return {
       lease: this.open(),
       reopen: () => this.open(),
+      elsewhere: {
+        module: new URL("fixtures/elsewhere.mjs", import.meta.url),
+        argument: `${this.#dir}.elsewhere`,
+        files: true,
+      },
+      close: () => {
+        vi.restoreAllMocks();
+        rmSync(`${this.#dir}.elsewhere`, { recursive: true, force: true });
+      },
       advance: (ms) => clock.advance(ms),
       now: () => clock.wall(),
       step: (ms) => clock.stepWall(ms),
+      // The machine's own clock: the library's lock goes by it, and no outcome depends on that.
+      stepHost: (ms) => {
+        const { now } = Date;
+        vi.spyOn(Date, "now").mockImplementation(() => now() + ms);
+      },
       timers: () => clock.pending,
       outage: () => {
         this.#broken = true;

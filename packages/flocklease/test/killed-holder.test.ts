@@ -3,7 +3,9 @@
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { Harness, stateOf } from "@leasehold/conformance/processes";
 import {
+  DEFAULT_TTL,
   decodeRecord,
   encodeRecord,
   isLeaseHeld,
@@ -11,16 +13,25 @@ import {
   type ProcessIdentity,
 } from "@leasehold/session-lease";
 import { ownProcessIdentity } from "@leasehold/session-lease/host";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { flocklease, stemOf } from "../src/index.js";
 import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
-import { killAll, stateOf, Worker } from "./worker.js";
+import { startWorker } from "./worker.js";
 
 const HOUR = 3_600_000;
 
+let harness: Harness;
+
+beforeEach(() => {
+  harness = new Harness({ ttl: DEFAULT_TTL, retries: true, untold: ["retryAfterMs"] });
+});
 afterEach(async () => {
-  await killAll();
-  removeDirectories();
+  try {
+    expect(harness.findings()).toEqual([]);
+  } finally {
+    await harness.close();
+    removeDirectories();
+  }
 });
 
 function recordFile(dir: string, sessionId: string): string {
@@ -37,11 +48,11 @@ function rewrite(dir: string, sessionId: string, change: (record: LeaseRecord) =
 
 test("a holder killed by SIGKILL is replaced at once against a ttl of an hour, 10 times", async () => {
   const dir = temporaryDirectory();
-  const lease = flocklease({ dir });
+  const lease = harness.holder("rival", flocklease({ dir }));
   const delays: number[] = [];
   let last = 0n;
   for (let round = 0; round < 10; round += 1) {
-    const holder = await Worker.start(dir);
+    const holder = await startWorker(harness, dir);
     const held = await holder.ask("acquire", "s", `killed-${round}`, { ttl: HOUR, tiedToProcess: true });
     expect(held.token).toBeGreaterThan(last);
     await expect(lease.acquire("s", "early")).rejects.toSatisfy(isLeaseHeld);
@@ -62,11 +73,10 @@ test("a holder killed by SIGKILL is replaced at once against a ttl of an hour, 1
 
 test("a holder that lives is never replaced, also when it is stopped", async () => {
   const dir = temporaryDirectory();
-  const lease = flocklease({ dir });
-  const holder = await Worker.start(dir);
+  const lease = harness.holder("rival", flocklease({ dir }));
+  const holder = await startWorker(harness, dir);
   await holder.ask("acquire", "s", "alive", { ttl: HOUR, tiedToProcess: true });
-  holder.child.kill("SIGSTOP");
-  await holder.stopped();
+  await holder.stop();
   for (let at = 0; at < 100; at += 1) await expect(lease.acquire("s", `b-${at}`)).rejects.toSatisfy(isLeaseHeld);
   await lease.close();
 });
@@ -137,8 +147,8 @@ describe("a record of a process that cannot be judged here", () => {
 
   test("a lease that is not tied to its process outlives it", async () => {
     const dir = temporaryDirectory();
-    const lease = flocklease({ dir });
-    const holder = await Worker.start(dir);
+    const lease = harness.holder("rival", flocklease({ dir }));
+    const holder = await startWorker(harness, dir);
     await holder.ask("acquire", "s", "daemon", { ttl: HOUR });
     await holder.kill();
     await expect(lease.acquire("s", "b")).rejects.toMatchObject({ code: "held" });
@@ -147,8 +157,8 @@ describe("a record of a process that cannot be judged here", () => {
 
   test("a renewal by another process unties the lease", async () => {
     const dir = temporaryDirectory();
-    const lease = flocklease({ dir });
-    const holder = await Worker.start(dir);
+    const lease = harness.holder("rival", flocklease({ dir }));
+    const holder = await startWorker(harness, dir);
     const held = await holder.ask("acquire", "s", "handed on", { ttl: HOUR, tiedToProcess: true });
     await lease.renew(held);
     await holder.kill();

@@ -5,16 +5,26 @@ import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { isLeaseAborted } from "@leasehold/session-lease";
-import { afterEach, describe, expect, test } from "vitest";
+import { Harness } from "@leasehold/conformance/processes";
+import { DEFAULT_TTL, isLeaseAborted } from "@leasehold/session-lease";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { diskFiles, flocklease, type LeaseFiles, stemOf } from "../src/index.js";
 import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
-import { killAll, Worker } from "./worker.js";
+import { startWorker } from "./worker.js";
 import { lockOf, workIn } from "./workplaces.js";
 
+let harness: Harness;
+
+beforeEach(() => {
+  harness = new Harness({ ttl: DEFAULT_TTL, retries: true, untold: ["retryAfterMs"] });
+});
 afterEach(async () => {
-  await killAll();
-  removeDirectories();
+  try {
+    expect(harness.findings()).toEqual([]);
+  } finally {
+    await harness.close();
+    removeDirectories();
+  }
 });
 
 test("importing the package adds no listeners, and a program that forgets to close ends", async () => {
@@ -42,7 +52,7 @@ test("the library's lock may vanish in the middle of a write, and nothing comes 
 
 test("of all calls of two processes in one tick, one is granted", async () => {
   const dir = temporaryDirectory();
-  const workers = await Promise.all([Worker.start(dir), Worker.start(dir)]);
+  const workers = await Promise.all([startWorker(harness, dir), startWorker(harness, dir)]);
   for (let round = 0; round < 20; round += 1) {
     const calls = Array.from({ length: 8 }, (_, at) => workers[at % 2]?.try("acquire", `s-${round}`, `o-${at}`));
     const codes = (await Promise.all(calls)).map((answer) => answer?.error?.code ?? "granted").sort();
@@ -64,8 +74,8 @@ describe("waiting for a change", () => {
   ] as const) {
     test(`${how}: a release in another process wakes all waiters`, async () => {
       const dir = temporaryDirectory();
-      const lease = flocklease({ dir, files });
-      const holder = await Worker.start(dir);
+      const lease = harness.holder("waiter", flocklease({ dir, files }));
+      const holder = await startWorker(harness, dir);
       await holder.ask("acquire", "s", "a", { ttl: 3_600_000 });
       const waits = [lease.waitForChange("s"), lease.waitForChange("s")];
       await holder.ask("release");
@@ -79,7 +89,7 @@ describe("waiting for a change", () => {
     const lease = flocklease({ dir });
     await lease.domain();
     const wait = lease.waitForChange("s");
-    const other = await Worker.start(dir);
+    const other = await startWorker(harness, dir);
     await other.ask("acquire", "s", "a");
     await wait;
     await lease.close();
@@ -96,8 +106,8 @@ describe("waiting for a change", () => {
 
   test("a holder tied to its process dies", async () => {
     const dir = temporaryDirectory();
-    const lease = flocklease({ dir });
-    const holder = await Worker.start(dir);
+    const lease = harness.holder("waiter", flocklease({ dir }));
+    const holder = await startWorker(harness, dir);
     await holder.ask("acquire", "s", "a", { ttl: 3_600_000, tiedToProcess: true });
     const wait = lease.waitForChange("s");
     await holder.kill();

@@ -5,18 +5,28 @@
 
 import { readdirSync, utimesSync } from "node:fs";
 import path from "node:path";
+import { type Answer, Harness } from "@leasehold/conformance/processes";
 import type { Lease } from "@leasehold/session-lease";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { flocklease, stemOf } from "../src/index.js";
 import { removeDirectories, temporaryDirectory } from "./temporary-directory.js";
-import { type Answer, killAll, Worker } from "./worker.js";
+import { startWorker, type Worker } from "./worker.js";
 import { workIn } from "./workplaces.js";
 
 const TTL = 60_000;
 
+let harness: Harness;
+
+beforeEach(() => {
+  harness = new Harness({ ttl: TTL, retries: true, untold: ["retryAfterMs"] });
+});
 afterEach(async () => {
-  await killAll();
-  removeDirectories();
+  try {
+    expect(harness.findings()).toEqual([]);
+  } finally {
+    await harness.close();
+    removeDirectories();
+  }
 });
 
 type Transition = Readonly<{
@@ -55,8 +65,8 @@ describe.each(Object.entries(TRANSITIONS))("%s", (name, transition) => {
 
   test(`takes ${steps.length} steps; stopped before each of them and robbed, it changes nothing`, async () => {
     const dir = temporaryDirectory();
-    const lease = flocklease({ dir });
-    const worker = await Worker.start(dir);
+    const lease = harness.holder("rival", flocklease({ dir }));
+    const worker = await startWorker(harness, dir);
     await transition.prepare(worker, "undisturbed");
     await worker.ask("doom", Number.POSITIVE_INFINITY, "SIGSTOP");
     await transition.write(worker, "undisturbed");
@@ -71,7 +81,7 @@ describe.each(Object.entries(TRANSITIONS))("%s", (name, transition) => {
 
       await lease.forceRelease(session);
       const thief = await lease.acquire(session, "thief", { ttl: TTL });
-      worker.resume();
+      worker.continue();
       const { value, error } = await answering;
 
       expect(await lease.inspect(session), session).toMatchObject({
@@ -91,11 +101,11 @@ describe.each(Object.entries(TRANSITIONS))("%s", (name, transition) => {
 
   test(`killed before each of its ${steps.length} steps: the next acquire has a higher token, and nothing is left`, async () => {
     const dir = temporaryDirectory();
-    const lease = flocklease({ dir });
+    const lease = harness.holder("rival", flocklease({ dir }));
     let last: Lease | undefined;
     for (const [at, step] of steps.entries()) {
       const session = `killed before ${at}, ${step}`;
-      const worker = await Worker.start(dir);
+      const worker = await startWorker(harness, dir);
       await transition.prepare(worker, session);
       const before = await lease.inspect(session);
       await worker.ask("doom", at, "SIGKILL");
@@ -122,8 +132,8 @@ describe.each(Object.entries(TRANSITIONS))("%s", (name, transition) => {
 
 test("a process whose event loop is blocked beyond the stale limit keeps its lease and does not crash", async () => {
   const dir = temporaryDirectory();
-  const lease = flocklease({ dir });
-  const worker = await Worker.start(dir);
+  const lease = harness.holder("rival", flocklease({ dir }));
+  const worker = await startWorker(harness, dir);
   const held = await worker.ask("acquire", "s", "blocked", { ttl: TTL });
   const renewing = worker.ask("renew");
   const blocked = worker.ask("block", 2500);

@@ -1,5 +1,6 @@
 import { FakeClock } from "@leasehold/conformance";
 import { conformanceTests } from "@leasehold/conformance/vitest";
+import { vi } from "vitest";
 import { memlease } from "../src/index.js";
 import { ExaminedStore } from "./examined-store.js";
 
@@ -19,11 +20,17 @@ conformanceTests({
       advance: (ms) => clock.advance(ms),
       now: () => clock.wall(),
       step: (ms) => clock.stepWall(ms),
+      // The machine's own clock, which is not asked.
+      stepHost: (ms) => {
+        const { now } = Date;
+        vi.spyOn(Date, "now").mockImplementation(() => now() + ms);
+      },
       timers: () => clock.pending,
       outage: () => store.outage(),
       stall: () => store.stall(),
       oracle: store.oracle,
       store,
+      close: () => vi.restoreAllMocks(),
     };
   },
 });

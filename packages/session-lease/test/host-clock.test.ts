@@ -35,3 +35,21 @@ test("a program that has nothing left but timers ends, unless it awaits one", as
   const { stdout } = await promisify(execFile)(process.execPath, [fixture], { timeout: 20_000 });
   expect(stdout).toBe("awaited");
 });
+
+test("a process that is put aside while it starts agrees with the others about the time all the same", async () => {
+  const read = process.hrtime.bigint;
+  const reading = vi.spyOn(process.hrtime, "bigint").mockImplementationOnce(() => {
+    const shared = read();
+    while (read() < shared + 20_000_000n);
+    return shared;
+  });
+  vi.resetModules();
+  const { hostClock: started } = await import("../src/host-clock.js");
+  expect(reading.mock.calls.length).toBeGreaterThan(1);
+  reading.mockRestore();
+  const earliest = Number(read()) / 1e6;
+  const now = started.monotonic();
+  const latest = Number(read()) / 1e6;
+  expect(now).toBeGreaterThan(earliest - 1);
+  expect(now).toBeLessThan(latest + 1);
+});

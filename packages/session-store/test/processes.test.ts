@@ -1,13 +1,13 @@
 /** The same promises between real processes on a real disk. */
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { type DrivenProcess, Harness, recordStore } from "@leasehold/conformance/processes";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { JsonlSessionStore } from "../src/index.js";
+import { isStaleToken, JsonlSessionStore } from "../src/index.js";
 
 const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 
@@ -19,101 +19,104 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-interface Answer {
-  readonly ok?: number | null;
-  readonly error?: string;
-  readonly highest?: string;
-}
-
 interface Standing {
   readonly highest: bigint | undefined;
   /** Types of the events; undefined when there is no session. */
   readonly types: readonly string[] | undefined;
 }
 
-class Holder implements AsyncDisposable {
-  readonly #child = spawn(process.execPath, [fixture("holder.mjs"), directory], { stdio: ["pipe", "pipe", "inherit"] });
-  readonly #answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
-  readonly #exited = new Promise((resolve) => this.#child.once("exit", resolve));
+type HolderCalls = {
+  create(token: bigint): Promise<void>;
+  /** The last seq. */
+  open(token: bigint): Promise<number>;
+  /** The seq. */
+  append(token: bigint, type: string): Promise<number>;
+  erase(token: bigint): Promise<boolean>;
+};
 
-  constructor() {
-    // A killed holder's pipe breaks; what that means shows in the answers that do not come.
-    this.#child.stdin.on("error", () => {});
-  }
+let holders = 0;
 
-  async ask(op: string, token: number, type?: string): Promise<Answer> {
-    this.#child.stdin.write(`${JSON.stringify({ op, token: String(token), type })}\n`);
-    const { value } = await this.#answers.next();
-    return JSON.parse(value as string) as Answer;
-  }
+/** A process of its own on the directory. */
+function startHolder(harness: Harness, where: string = directory): Promise<DrivenProcess<HolderCalls>> {
+  holders += 1;
+  const module = new URL("fixtures/holder.mjs", import.meta.url);
+  return harness.start<HolderCalls>(`holder-${holders}`, module, { directory: where });
+}
 
-  signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#exited;
-  }
+/** Shows the judge what is left, and asserts that nothing is wrong with how it came to be. */
+async function expectAccepted(harness: Harness, store: JsonlSessionStore): Promise<void> {
+  const { events } = await store.read("s", { limit: 1000 });
+  harness.log(
+    "s",
+    events.map(({ seq, token, type }) => ({ seq, token, write: type })),
+  );
+  expect(harness.findings()).toEqual([]);
 }
 
 test("a stale writer is refused from another process, before the new holder's first event, and after a restart", async () => {
-  await using a = new Holder();
-  expect(await a.ask("create", 1)).toEqual({ ok: null });
-  expect(await a.ask("append", 1, "a")).toEqual({ ok: 1 });
-  await using b = new Holder();
-  expect(await b.ask("open", 2)).toEqual({ ok: 1 });
-  expect(await a.ask("append", 1, "late")).toEqual({ error: "stale-token", highest: "2" });
-  await using c = new Holder();
-  expect(await c.ask("append", 1, "late")).toEqual({ error: "stale-token", highest: "2" });
-  expect(await c.ask("create", 1)).toEqual({ error: "stale-token", highest: "2" });
-  expect(await c.ask("delete", 1)).toEqual({ error: "stale-token", highest: "2" });
-  expect(await b.ask("append", 2, "b")).toEqual({ ok: 2 });
+  await using harness = new Harness();
+  const stale = { error: { code: "stale-token", highest: 2n } };
+  const a = await startHolder(harness);
+  await a.ask("create", 1n);
+  expect(await a.ask("append", 1n, "a")).toBe(1);
+  const b = await startHolder(harness);
+  expect(await b.ask("open", 2n)).toBe(1);
+  expect(await a.try("append", 1n, "late")).toMatchObject(stale);
+  const c = await startHolder(harness);
+  expect(await c.try("append", 1n, "late")).toMatchObject(stale);
+  expect(await c.try("create", 1n)).toMatchObject(stale);
+  expect(await c.try("erase", 1n)).toMatchObject(stale);
+  expect(await b.ask("append", 2n, "b")).toBe(2);
+  await using store = new JsonlSessionStore({ directory });
+  await expectAccepted(harness, store);
 });
 
 test("B60: pause, wake, write: a stopped holder that is continued after a takeover changes nothing", async () => {
-  await using a = new Holder();
-  await a.ask("create", 1);
-  await a.ask("append", 1, "a");
-  a.signal("SIGSTOP");
-  const late = a.ask("append", 1, "late");
+  await using harness = new Harness();
+  const a = await startHolder(harness);
+  await a.ask("create", 1n);
+  await a.ask("append", 1n, "a");
+  await a.stop();
+  const late = a.try("append", 1n, "late");
   await using store = new JsonlSessionStore({ directory });
+  recordStore(store, harness.recorderOf("successor"), { isStale: isStaleToken, markOf: ({ type }) => type });
   await store.open("s", 2n);
   await store.append("s", 2n, { runId: "r", type: "b" });
-  a.signal("SIGCONT");
-  expect(await late).toEqual({ error: "stale-token", highest: "2" });
+  a.continue();
+  expect(await late).toMatchObject({ error: { code: "stale-token", highest: 2n } });
   const { events } = await store.read("s");
   expect(events.map(({ seq, token, type }) => [seq, token, type])).toEqual([
     [1, 1n, "a"],
     [2, 2n, "b"],
   ]);
+  await expectAccepted(harness, store);
 });
 
 test("two processes that take turns, one killed in mid-flow every tenth turn, over 100 turns: one chain", {
   timeout: 120_000,
 }, async () => {
+  await using harness = new Harness();
   await using store = new JsonlSessionStore({ directory });
   await store.create("s", 1n);
   const acknowledged: string[] = [];
-  const holders: [Holder, Holder] = [new Holder(), new Holder()];
-  for (let turn = 2; turn <= 101; turn++) {
-    const [driver, former] = turn % 2 === 0 ? holders : [holders[1], holders[0]];
-    expect((await driver.ask("open", turn)).ok).toBeGreaterThanOrEqual(acknowledged.length);
-    expect((await former.ask("append", turn - 1, "late")).error).toBe("stale-token");
+  const pair = [await startHolder(harness), await startHolder(harness)];
+  for (let turn = 2n; turn <= 101n; turn++) {
+    const place = Number(turn % 2n);
+    const [driver, former] = [pair[place], pair[1 - place]];
+    if (driver === undefined || former === undefined) throw new Error("there are two of them");
+    expect(await driver.ask("open", turn)).toBeGreaterThanOrEqual(acknowledged.length);
+    expect((await former.try("append", turn - 1n, "late")).error?.code).toBe("stale-token");
     const note = async (type: string): Promise<void> => {
-      if ((await driver.ask("append", turn, type)).ok !== undefined) acknowledged.push(type);
+      if ((await driver.try("append", turn, type)).error === undefined) acknowledged.push(type);
     };
     await note(`${turn} first`);
-    if (turn % 10 !== 0) continue;
+    if (turn % 10n !== 0n) continue;
     const burst = ["b", "c", "d", "e", "f"].map((letter) => note(`${turn} ${letter}`));
     // What is on its way at the kill gets no answer; whether it was written the log will tell.
-    const settled = Promise.allSettled(burst);
     await burst[1];
-    await driver[Symbol.asyncDispose]();
-    await settled;
-    holders[turn % 2] = new Holder();
+    await driver.kill();
+    pair[place] = await startHolder(harness);
   }
-  for (const holder of holders) await holder[Symbol.asyncDispose]();
   const { events } = await store.read("s", { limit: 1000 });
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   expect(events.map(({ token }) => token)).toEqual(events.map(({ token }) => token).sort((x, y) => Number(x - y)));
@@ -121,6 +124,29 @@ test("two processes that take turns, one killed in mid-flow every tenth turn, ov
   expect(new Set(types).size).toBe(types.length);
   expect(types.filter((type) => acknowledged.includes(type))).toEqual(acknowledged);
   expect(types).not.toContain("late");
+  const { counts } = harness.judge();
+  expect(counts.kills).toBe(10);
+  // A holder may have written an answer down that died with it on its way here.
+  expect(counts.acknowledged).toBeGreaterThanOrEqual(acknowledged.length);
+  await expectAccepted(harness, store);
+});
+
+test("two processes that write in two places are convicted of it: there is no fence between them", async () => {
+  await using harness = new Harness();
+  const a = await startHolder(harness);
+  await a.ask("create", 1n);
+  const b = await startHolder(harness, join(directory, "elsewhere"));
+  await b.ask("create", 2n);
+  await a.ask("append", 1n, "late");
+  await b.ask("append", 2n, "b");
+  await using store = new JsonlSessionStore({ directory });
+  const { events } = await store.read("s");
+  harness.log(
+    "s",
+    events.map(({ seq, token, type }) => ({ seq, token, write: type })),
+  );
+  const rules = harness.judge().violations.map(({ rule }) => rule);
+  expect(new Set(rules)).toEqual(new Set(["stale-write", "lost-write"]));
 });
 
 describe("SIGKILL at every write to the file system", () => {

@@ -121,7 +121,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-store/jsonl/session-log.js",
     find: 'if (own.verdict !== "counts")\n                    return "again";',
     replace: "",
-    seed: 199,
+    seed: 167,
   },
   {
     name: "stale-line-counts",
@@ -196,11 +196,27 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 34,
   },
   {
+    name: "larger-clock-for-silence",
+    does: "session-lease: whoever watches another's silence counts it by the larger of the two clocks",
+    file: "@leasehold/session-lease/validity.js",
+    find: "return Math.min(now.wall - since.wall, now.monotonic - since.monotonic);",
+    replace: "return Math.max(now.wall - since.wall, now.monotonic - since.monotonic);",
+    seed: 50,
+  },
+  {
+    name: "silence-outlives-its-version",
+    does: "session-lease: a watcher goes on counting although the holder has renewed meanwhile",
+    file: "@leasehold/session-lease/watched-silence.js",
+    find: "known?.version === version ? known",
+    replace: "known?.record.token === record.token ? known",
+    seed: 8,
+  },
+  {
     name: "unknown-is-success",
     does: "session-lease: a swap of unknown outcome is taken for done",
     file: "@leasehold/session-lease/cas-loop.js",
     find: "unsure.push({ next, outcome });",
     replace: "return outcome;",
-    seed: 31,
+    seed: 36,
   },
 ];

@@ -26,16 +26,18 @@ export interface CasAuthorityParts {
   readonly startServer: () => SimProcess;
   readonly ttl: number;
   readonly forgetAfter: number;
+  /** The store brings no clock: expiry is silence that a rival has watched itself. */
+  readonly silent: boolean;
   readonly chronicle: Chronicle;
   readonly onEffect: (cause: Cause, stored: LeaseRecord) => void;
 }
 
 /**
- * A durable store with a compare-and-set and a clock of its own, which knows nothing of leases. Every process makes its
- * lease of it with `casLease`. Versions are given once and for all, also across restored copies.
+ * A durable store with a compare-and-set, which knows nothing of leases, and with a clock of its own, unless it is silent.
+ * Every process makes its lease of it with `casLease`. Versions are given once and for all, also across restored copies.
  */
 export class CasAuthority implements Authority {
-  readonly clocks: HostClocks;
+  readonly clocks: HostClocks | undefined;
   readonly #parts: CasAuthorityParts;
   #server: SimProcess;
   #kept = new Map<string, Kept>();
@@ -43,14 +45,18 @@ export class CasAuthority implements Authority {
 
   constructor(parts: CasAuthorityParts) {
     this.#parts = parts;
-    this.clocks = parts.clocks;
+    this.clocks = parts.silent ? undefined : parts.clocks;
     this.#server = parts.startServer();
   }
 
   leaseFor(process: SimProcess): FullSessionLease {
-    const { network, chronicle, onEffect, ttl, forgetAfter } = this.#parts;
+    const { network, chronicle, onEffect, ttl, forgetAfter, silent } = this.#parts;
     /** The signal of a call, by which its later rounds are known, to the call. */
     const calls = new WeakMap<AbortSignal, string>();
+    const note = (signal: AbortSignal | undefined): void => {
+      if (signal === undefined || calls.has(signal) || chronicle.currentCall === undefined) return;
+      calls.set(signal, chronicle.currentCall);
+    };
     const ask = <T>(subject: string, request: () => T, repeat: () => unknown = request): Promise<T> =>
       network.send(process, () => this.#server, {
         subject,
@@ -61,27 +67,29 @@ export class CasAuthority implements Authority {
       name: "compare-and-set over a network",
       clock: process.clock,
       ttl,
-      forgetAfter,
+      // Nobody's clock may say of a record that all have forgotten it, unless it is the one that seeds the next token too.
+      ...(silent ? { expiry: "watched-silence" as const } : { forgetAfter }),
       timeout: CALL_TIMEOUT,
       random: () => process.random.next(),
       load: async (sessionId, { signal }) => {
-        if (signal !== undefined && chronicle.currentCall !== undefined) calls.set(signal, chronicle.currentCall);
+        note(signal);
         const late = new LeaseUnavailableError("the store did not answer");
         const { kept, now } = await orLate(
           process,
           late,
           ask("", () => ({ kept: this.#kept.get(sessionId), now: this.now() })),
         );
-        return loaded(kept, now);
+        return loaded(kept, silent ? undefined : now);
       },
       swap: (sessionId, version, next, { signal }) => {
+        note(signal);
         const call = signal && calls.get(signal);
         const late = new LeaseUnknownOutcomeError("the store did not answer");
         const text = next && encodeRecord(sessionId, next);
-        const swap = (): boolean => {
+        const swap = (): boolean | { version: number } => {
           if (!this.#swap(sessionId, version, text)) return false;
           if (next !== undefined) onEffect({ call, asked: releaseOf(sessionId, next) }, next);
-          return true;
+          return silent ? { version: this.#lastVersion } : true;
         };
         // A store that was wiped in between would take the repetition of a first record for another first one.
         const repeat = version === undefined ? () => undefined : swap;
@@ -128,8 +136,9 @@ export class CasAuthority implements Authority {
   }
 }
 
-function loaded(kept: Kept | undefined, now: number): Loaded<number> {
-  return kept === undefined ? { now } : { record: decodeRecord(kept.text).record, version: kept.version, now };
+function loaded(kept: Kept | undefined, now: number | undefined): Loaded<number> {
+  const told = now === undefined ? {} : { now };
+  return kept === undefined ? told : { record: decodeRecord(kept.text).record, version: kept.version, ...told };
 }
 
 /** The only call without a signal is the release after an abandoned acquire. */

@@ -1,10 +1,16 @@
 import { Random } from "../engine/random.js";
 import { FAULT_KINDS, type Fault, type FaultKind, type HolderPlan, type Scenario, type WorldKind } from "./scenario.js";
 
-const WORLDS: readonly WorldKind[] = ["memory", "cas", "files"];
+const WORLDS = ["memory", "cas", "files"] as const satisfies readonly WorldKind[];
+/** Of the worlds with a compare-and-set, those whose store tells no time. */
+const SILENT = 0.4;
+/** Of a clock, beside whatever else befalls a silent world: it hits only who looks just before it and just after. */
+const STEPS_IN_SILENCE = 6;
 
-const ANYWHERE: readonly WorldKind[] = WORLDS;
-const NETWORKED: readonly WorldKind[] = ["memory", "cas"];
+const ANYWHERE: readonly WorldKind[] = [...WORLDS, "silence"];
+const NETWORKED: readonly WorldKind[] = ["memory", "cas", "silence"];
+/** Records are lost. Without a clock in common the next token could then be lower, and nobody promises otherwise. */
+const CLOCKED: readonly WorldKind[] = WORLDS;
 
 /** Where a kind of fault can happen. A clock of one's own needs a machine of one's own. */
 const WHERE: Readonly<Record<FaultKind, readonly WorldKind[]>> = {
@@ -23,8 +29,8 @@ const WHERE: Readonly<Record<FaultKind, readonly WorldKind[]>> = {
   drift: NETWORKED,
   suspend: ANYWHERE,
   "authority-restart": NETWORKED,
-  restore: ANYWHERE,
-  wipe: ANYWHERE,
+  restore: CLOCKED,
+  wipe: CLOCKED,
   "power-cut": ["files"],
   "force-release": ANYWHERE,
   "request-release": ANYWHERE,
@@ -36,7 +42,7 @@ const CALM = 2_500;
 /** The scenario of a seed: the same one, always. */
 export function drawScenario(seed: number): Scenario {
   const random = new Random(`scenario ${seed}`);
-  const world = random.pick(WORLDS);
+  const world = drawWorld(random, seed);
   const ttl = random.pick([1_000, 1_500, 2_500, 6_000]);
   const horizon = Math.min(30_000, Math.max(14_000, ttl * 8));
   const names = ["ann", "bob", "cyd", "dan"].slice(0, random.whole(3, 4));
@@ -52,6 +58,9 @@ export function drawScenario(seed: number): Scenario {
     if (kind === "suspend" && faults.some((fault) => fault.kind === "wall-back")) continue;
     faults.push(drawFault(kind, random, { world, ttl, horizon, names }));
   }
+  for (let more = world === "silence" ? STEPS_IN_SILENCE : 0; more > 0; more -= 1) {
+    faults.push(drawFault("wall-forward", random, { world, ttl, horizon, names }));
+  }
   return {
     seed,
     world,
@@ -65,13 +74,24 @@ export function drawScenario(seed: number): Scenario {
   };
 }
 
+function drawWorld(random: Random, seed: number): WorldKind {
+  const world = random.pick(WORLDS);
+  return world === "cas" && new Random(`silence ${seed}`).chance(SILENT) ? "silence" : world;
+}
+
+/** Whose clocks are meddled with: where the server's have nothing to say, a holder's. */
+function machineOf(world: WorldKind, holder: string, random: Random, names: readonly string[]): string {
+  if (world === "files") return "all";
+  return world === "silence" ? holder : random.pick([...names, "server"]);
+}
+
 type Drawn = Readonly<{ world: WorldKind; ttl: number; horizon: number; names: readonly string[] }>;
 
 function drawFault(kind: FaultKind, random: Random, { world, ttl, horizon, names }: Drawn): Fault {
   const at = Math.round(random.between(1_000, horizon - CALM));
   const holder = random.pick(names);
   const anybody = random.chance(0.5) ? "all" : holder;
-  const machine = world === "files" ? "all" : random.pick([...names, "server"]);
+  const machine = machineOf(world, holder, random, names);
   const window = Math.round(random.between(500, 6_000));
   const fault = (target: string, lasts = 0, amount = 0): Fault => ({ kind, at, lasts, target, amount });
   switch (kind) {
@@ -92,7 +112,12 @@ function drawFault(kind: FaultKind, random: Random, { world, ttl, horizon, names
     case "kill":
       return fault(holder, Math.round(random.between(100, 2_000)));
     case "wall-forward":
-      return fault(machine, 0, Math.round(random.between(100, ttl * 2)));
+      // Who watches silence must not count a step as silence; one that is shorter than a ttl would seldom show it.
+      return fault(
+        machine,
+        0,
+        Math.round(world === "silence" ? random.between(ttl, ttl * 4) : random.between(100, ttl * 2)),
+      );
     case "wall-back":
       return fault(machine, 0, -Math.round(random.between(100, ttl * 2)));
     case "skew":

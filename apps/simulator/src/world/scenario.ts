@@ -3,9 +3,10 @@
 /**
  * - `memory`: memlease in a server, reached through a network by `createLease` clients.
  * - `cas`: `casLease` in every process, its `load` and `swap` travelling to a server.
+ * - `silence`: the same, but the server tells no time: a rival takes over once it has watched a hold in silence for its ttl.
  * - `files`: flocklease on the disk of the one machine that all processes share.
  */
-export type WorldKind = "memory" | "cas" | "files";
+export type WorldKind = "memory" | "cas" | "silence" | "files";
 
 export const FAULT_KINDS = [
   "delay",

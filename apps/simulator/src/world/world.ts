@@ -70,7 +70,7 @@ export class World {
     this.authority = this.#found();
     this.chronicle = this.#recorderOf("world");
     const { forgetAfter, ttl, seed, world } = scenario;
-    this.chronicle.meta({ title: `seed ${seed}: ${world}`, forgetAfter, ttl });
+    this.chronicle.meta({ title: `seed ${seed}: ${world}`, forgetAfter, ttl, unclocked: world === "silence" });
   }
 
   get isOver(): boolean {
@@ -264,9 +264,10 @@ export class World {
     const startServer = (): SimProcess => this.startProcess("server");
     const clocks = this.machine("server");
     const parts = { network: this.network, chronicle: this.history, clocks, startServer, ttl, forgetAfter };
-    if (world === "cas") {
+    if (world === "cas" || world === "silence") {
       return new CasAuthority({
         ...parts,
+        silent: world === "silence",
         onEffect: (cause, stored) => tell(cause, answerOf(stored, this.history.asksForRelease(cause.call))),
       });
     }

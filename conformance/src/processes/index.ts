@@ -1,0 +1,10 @@
+export { DrivenProcess } from "./driven-process.js";
+export { interceptFileCalls } from "./file-calls.js";
+export { Harness, type HarnessOptions, type Planted } from "./harness.js";
+export { type LeaseCalls, leaseCalls } from "./lease-calls.js";
+export { LiveProcess, stateOf } from "./live-process.js";
+export type { Answer, Refusal } from "./messages.js";
+export { type Calls, perform, type Stage, type StageCalls } from "./perform.js";
+export { recordedHolder } from "./recorded-holder.js";
+export { type FencedStore, recordStore, type StoreRecording } from "./recorded-store.js";
+export { SteppedClock } from "./stepped-clock.js";
