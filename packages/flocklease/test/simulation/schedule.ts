@@ -14,6 +14,7 @@
  */
 
 import { clash, type Footprint } from "./footprint.js";
+import { settled } from "./settled.js";
 
 type Pending = Readonly<{ process: string; label: string; footprint: Footprint; take: () => void }>;
 
@@ -160,13 +161,6 @@ export class Schedule {
     next.take();
     return true;
   }
-}
-
-/** All microtasks have run: every process waits for its next step. Nothing under simulation waits for anything else. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 export interface Exploration {
