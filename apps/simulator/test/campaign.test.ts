@@ -8,7 +8,7 @@ const SEEDS = 1_000;
 /** Of the seeds. */
 const RAREST_FAULT = 0.05;
 
-it(`${SEEDS} seeds`, { timeout: 600_000 }, async () => {
+it(`${SEEDS} seeds`, { timeout: 1_800_000 }, async () => {
   const seeds = Array.from({ length: SEEDS }, (_, index) => index + 1);
   // One core is left for the other tests.
   const workers = Math.max(1, availableParallelism() - 1);
