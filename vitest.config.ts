@@ -1,7 +1,55 @@
-import { defineConfig } from "vitest/config";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Whose test files change what all files of one worker would have in common; the others share a worker, which costs less. */
+const ISOLATED: ReadonlySet<string> = new Set(["packages/leash", "apps/server"]);
+
+/** Begun last, one of these would keep one worker busy while the others have nothing left to do. The longest first. */
+const LONGEST = [
+  "apps/simulator/test/campaign.test.ts",
+  "apps/server/test/takeover.test.ts",
+  "packages/leash/test/holder-death.test.ts",
+  "packages/flocklease/test/interleavings.test.ts",
+  "apps/server/test/agent.test.ts",
+  "packages/flocklease/test/stale-lock-rounds.test.ts",
+  "apps/simulator/test/mutants.test.ts",
+  "apps/server/test/drain.test.ts",
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const rank = LONGEST.findIndex((path) => moduleId.endsWith(path));
+      return rank === -1 ? LONGEST.length : rank;
+    };
+    return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
+function inside(group: string): string[] {
+  const roots = readdirSync(new URL(group, import.meta.url)).map((name) => `${group}/${name}`);
+  // A folder without one is what git leaves of a package of another branch.
+  return roots.filter((root) => existsSync(new URL(`${root}/package.json`, import.meta.url)));
+}
+
+function project(root: string): TestProjectInlineConfiguration {
+  const { name } = JSON.parse(readFileSync(new URL(`${root}/package.json`, import.meta.url), "utf8"));
+  return { root, test: { name, isolate: ISOLATED.has(root) } };
+}
+
+const cores = availableParallelism();
 
 export default defineConfig({
   test: {
-    projects: ["packages/*", "apps/*", "conformance", "examples/*", "scripts"],
+    projects: [
+      ...["packages", "apps", "examples"].flatMap(inside).map(project),
+      project("conformance"),
+      { root: "scripts", test: { name: "scripts", isolate: false } },
+    ],
+    // Of many cores one is left for the processes that tests start; of two that would be half of the machine.
+    maxWorkers: Math.max(cores - 1, Math.min(cores, 2)),
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -113,6 +113,8 @@ function parseLine(source: Source): HistoryEvent | MetaEvent {
   }
 }
 
+const OPS: readonly (LeaseOp | StoreOp)[] = [...LEASE_OPS, ...STORE_OPS];
+
 /** What each operation cannot be without. */
 const NEEDS: Readonly<Record<LeaseOp | StoreOp, readonly ("owner" | "newOwner" | "token")[]>> = {
   acquire: ["owner"],
@@ -128,7 +130,7 @@ const NEEDS: Readonly<Record<LeaseOp | StoreOp, readonly ("owner" | "newOwner" |
 };
 
 function parseOp(fields: Fields): { op: LeaseOp | StoreOp } {
-  const op = fields.oneOf("op", [...LEASE_OPS, ...STORE_OPS]);
+  const op = fields.oneOf("op", OPS);
   for (const field of NEEDS[op]) fields.text(field);
   return { op };
 }

@@ -5,6 +5,8 @@
  * Times are ms since the world began. Events of one instant happen in the order in which they were planned.
  */
 
+import { Settling } from "./settling.js";
+
 const MOST_AT_ONCE = 20_000;
 
 export interface Planned {
@@ -15,6 +17,7 @@ type Entry = { readonly at: number; readonly order: number; run: (() => void) | 
 
 export class Timeline {
   readonly #heap: Entry[] = [];
+  readonly #settling = new Settling();
   #now = 0;
   #planned = 0;
 
@@ -40,7 +43,7 @@ export class Timeline {
 
   /** Lets the world happen until `end`, or until `isOver` says so after an event. What an event throws is thrown here. */
   async run(end: number, isOver: () => boolean = () => false): Promise<void> {
-    await settled();
+    await this.#settling.settled();
     let atOnce = 0;
     for (let next = this.#heap[0]; next !== undefined && next.at <= end; next = this.#heap[0]) {
       pop(this.#heap);
@@ -49,18 +52,11 @@ export class Timeline {
       if (atOnce > MOST_AT_ONCE) throw new Error(`${MOST_AT_ONCE} events at ${this.#now}: something goes in circles`);
       this.#now = next.at;
       next.run();
-      await settled();
+      await this.#settling.settled();
       if (isOver()) return;
     }
     if (Number.isFinite(end)) this.#now = Math.max(this.#now, end);
   }
-}
-
-/** One turn of the event loop: all microtasks have run. Nothing in a simulated world waits for anything else. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 const before = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);

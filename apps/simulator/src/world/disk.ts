@@ -33,6 +33,8 @@ export function errno(code: string, path: string): Error {
 export class Disk {
   readonly #now: () => number;
   readonly #listings = new Set<Listing>();
+  /** Paths that were asked for, in their parts. */
+  readonly #parts = new Map<string, readonly string[]>();
   #made = 0;
   #root: DirectoryNode;
 
@@ -44,7 +46,7 @@ export class Disk {
 
   find(path: string): Node | undefined {
     let node: Node = this.#root;
-    for (const name of partsOf(path)) {
+    for (const name of this.#partsOf(path)) {
       if (node.kind === "file") throw errno("ENOTDIR", path);
       const next: Node | undefined = node.entries.get(name);
       if (next === undefined) return undefined;
@@ -69,7 +71,7 @@ export class Disk {
   /** Makes a directory and its parents, durably. */
   makeAll(path: string): DirectoryNode {
     let directory = this.#root;
-    for (const name of partsOf(path)) {
+    for (const name of this.#partsOf(path)) {
       let next = directory.entries.get(name);
       if (next === undefined) {
         next = this.#directory();
@@ -197,14 +199,18 @@ export class Disk {
     return copy;
   }
 
+  #partsOf(path: string): readonly string[] {
+    const known = this.#parts.get(path);
+    if (known !== undefined) return known;
+    const parts = path.split("/").filter((part) => part !== "");
+    this.#parts.set(path, parts);
+    return parts;
+  }
+
   #split(path: string): { parent: DirectoryNode; name: string } {
     const at = path.lastIndexOf("/");
     return { parent: this.directory(path.slice(0, at)), name: path.slice(at + 1) };
   }
-}
-
-function partsOf(path: string): string[] {
-  return path.split("/").filter((part) => part !== "");
 }
 
 function sync(directory: DirectoryNode): void {

@@ -4,10 +4,12 @@
  */
 
 import type { LeaseFiles } from "../../src/index.js";
+import type { Footprint } from "./footprint.js";
 import type { Schedule } from "./schedule.js";
 
 type Node = { text: string } | { entries: Map<string, Node> };
 type Directory = Extract<Node, { entries: unknown }>;
+type DiskStep = <T>(label: string, path: string, footprint: Footprint, effect: () => T) => Promise<T>;
 type Listing = { readonly directory: Directory; readonly always: Set<string>; readonly ever: Set<string> };
 
 /** Ways to break it, each of which an exploration must notice. */
@@ -30,40 +32,40 @@ export class SimulatedDisk {
 
   /** The disk as one process sees it. */
   seenBy(process: string): LeaseFiles {
-    const step = <T>(label: string, path: string, effect: () => T): Promise<T> =>
-      this.#schedule.step(process, `${label} ${path.split("/").slice(2).join("/")}`, effect);
+    const step: DiskStep = (label, path, footprint, effect) =>
+      this.#schedule.step(process, `${label} ${path.split("/").slice(2).join("/")}`, footprint, effect);
     return {
       makeRoot: (path) =>
-        step("make", path, () => {
+        step("make", path, { all: true }, () => {
           this.#makeAll(path);
           return path;
         }),
       networkFileSystem: () => Promise.resolve(undefined),
       list: (path) => this.#list(step, path),
       read: (path) =>
-        step("read", path, () => {
+        step("read", path, { reads: [path] }, () => {
           const node = this.#node(path);
           if (node === undefined) throw errno("ENOENT");
           if ("entries" in node) throw errno("EISDIR");
           return node.text;
         }),
-      write: (path, text) => step("write", path, () => this.#add(path, { text })),
+      write: (path, text) => step("write", path, { writes: [path] }, () => this.#add(path, { text })),
       link: (existing, path) =>
-        step("link", path, () => {
+        step("link", path, { reads: [existing], writes: [path] }, () => {
           const node = this.#node(existing);
           if (node === undefined) throw errno("ENOENT");
           if (this.#flaw === "link overwrites" && this.#node(path) !== undefined) this.#remove(path);
           this.#add(path, node);
         }),
       unlink: (path) =>
-        step("unlink", path, () => {
+        step("unlink", path, { writes: [path] }, () => {
           const node = this.#node(path);
           if (node !== undefined && "entries" in node) throw errno("EISDIR");
           this.#remove(path);
         }),
-      mkdir: (path) => step("mkdir", path, () => this.#add(path, { entries: new Map() })),
+      mkdir: (path) => step("mkdir", path, { writes: [path] }, () => this.#add(path, { entries: new Map() })),
       renameDirectory: (from, to) =>
-        step("rename onto", to, () => {
+        step("rename onto", to, { lists: [to], writes: [from, to] }, () => {
           const node = this.#node(from);
           if (node === undefined) throw errno("ENOENT");
           const present = this.#node(to);
@@ -76,14 +78,14 @@ export class SimulatedDisk {
           this.#add(to, node);
         }),
       rmdir: (path) =>
-        step("rmdir", path, () => {
+        step("rmdir", path, { lists: [path], writes: [path] }, () => {
           const isFull = this.#directory(path).entries.size > 0;
           if (isFull && this.#flaw !== "rmdir of a full directory") throw errno("ENOTEMPTY");
           this.#remove(path);
         }),
       syncDirectory: () => Promise.resolve(),
       stat: (path) =>
-        step("stat", path, () => {
+        step("stat", path, { reads: [path] }, () => {
           const node = this.#node(path);
           if (node === undefined) throw errno("ENOENT");
           return { size: "text" in node ? Buffer.byteLength(node.text) : 0, modifiedAt: Number.POSITIVE_INFINITY };
@@ -111,14 +113,14 @@ export class SimulatedDisk {
     this.#add(path, { text });
   }
 
-  async #list(step: <T>(label: string, path: string, effect: () => T) => Promise<T>, path: string): Promise<string[]> {
-    const listing = await step("list", path, () => {
+  async #list(step: DiskStep, path: string): Promise<string[]> {
+    const listing = await step("list", path, { lists: [path] }, () => {
       const directory = this.#directory(path);
       const begun = { directory, always: new Set(directory.entries.keys()), ever: new Set(directory.entries.keys()) };
       this.#listings.add(begun);
       return begun;
     });
-    return step("end of list", path, () => {
+    return step("end of list", path, { lists: [path] }, () => {
       this.#listings.delete(listing);
       const { always, ever } = listing;
       const doubtful = [...ever].filter((name) => !always.has(name));

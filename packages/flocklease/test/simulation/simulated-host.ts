@@ -49,7 +49,7 @@ export class SimulatedHost {
 
   /** Time goes by, as a step of its own. */
   pass(ms: number): Promise<void> {
-    return this.schedule.step("time", `passes by ${ms} ms`, () => {
+    return this.schedule.step("time", `passes by ${ms} ms`, { all: true }, () => {
       this.now += ms;
     });
   }
@@ -64,11 +64,13 @@ export class SimulatedHost {
       }
     }
     this.#grants.push(grant);
+    this.schedule.show();
     this.#beliefs.set(owner, { token: lease.token, until: sentAt + lease.ttl });
   }
 
   ended(owner: string): void {
     this.#beliefs.delete(owner);
+    this.schedule.show();
   }
 
   /** At no moment do two processes believe that they hold the session. */
@@ -76,6 +78,14 @@ export class SimulatedHost {
     const holders = [...this.#beliefs].filter(([, { until }]) => this.now < until).map(([owner]) => owner);
     if (holders.length > 1 && !this.wiped) throw new Violation(`${holders.join(" and ")} both hold the session`);
   };
+
+  /** What has come of it all: what is kept of the session, and what each process was told of it. */
+  get outcome(): string {
+    const kept = this.disk.names(this.stem).map((name) => `${name} ${this.disk.text(`${this.stem}/${name}`)}`);
+    const grants = this.#grants.map(({ owner, token }) => `${owner} granted ${token}`);
+    const beliefs = [...this.#beliefs].map(([owner, { token, until }]) => `${owner} believes ${token} until ${until}`);
+    return [...kept, ...grants, ...beliefs].sort().join("\n");
+  }
 
   /** What is left when all have ended: the believer's record, and no token that fell. */
   async checkEnd(): Promise<void> {
@@ -116,7 +126,7 @@ export class SimulatedProcess {
       monotonic: () => host.now,
       // The pauses of a loop that loses; the timers that forget are played by hand.
       schedule: (callback, delay) => {
-        if (delay <= 100) void host.schedule.step(name, "pause", callback);
+        if (delay <= 100) void host.schedule.step(name, "pause", {}, callback);
         return { cancel: () => undefined };
       },
     };
@@ -141,6 +151,7 @@ export class SimulatedProcess {
   }
 
   async acquire(): Promise<void> {
+    this.#host.schedule.show();
     const calledAt = this.#host.schedule.trace.length;
     const sentAt = this.#host.now;
     const lease = await this.lease.acquire(SESSION, this.name).catch(notHeldOrUnknown);
@@ -151,6 +162,7 @@ export class SimulatedProcess {
 
   async renew(options: { reclaimExpired?: boolean } = {}): Promise<string> {
     if (this.#held === undefined) return "nothing to renew";
+    this.#host.schedule.show();
     const calledAt = this.#host.schedule.trace.length;
     const sentAt = this.#host.now;
     try {
@@ -187,6 +199,7 @@ export class SimulatedProcess {
   async wipe(): Promise<void> {
     const files = this.#host.disk.seenBy(this.name);
     this.#host.wiped = true;
+    this.#host.schedule.show();
     const names = await files.list(this.#host.stem).catch(() => []);
     for (const name of names) await files.unlink(`${this.#host.stem}/${name}`).catch(() => undefined);
     await files.rmdir(this.#host.stem).catch(() => undefined);
