@@ -93,6 +93,7 @@ class CasDriver<V> implements LeaseDriver {
   readonly list?: NonNullable<LeaseDriver["list"]>;
   readonly waitForChange?: NonNullable<LeaseDriver["waitForChange"]>;
   readonly domain?: NonNullable<LeaseDriver["domain"]>;
+  readonly watchRequests?: NonNullable<LeaseDriver["watchRequests"]>;
 
   constructor(options: CasLeaseOptions<V>, forgetAfter: number) {
     const { clock = hostClock, random = Math.random, isProcessGone } = options;
@@ -108,13 +109,14 @@ class CasDriver<V> implements LeaseDriver {
       isProcessGone,
       onStored: (sessionId, record, now) => this.#forgetter.note(sessionId, record, now),
     });
-    const { scan, watch, domain } = options;
+    const { scan, watch, domain, requests } = options;
     if (scan !== undefined)
       this.list = (page, context) => listLive(scan.call(options, context), page, () => this.#now());
     if (watch !== undefined) {
       const waiter = new ChangeWaiter(options, watch.bind(options), clock, isProcessGone);
       this.waitForChange = (sessionId, signal) => waiter.wait(sessionId, signal);
     }
+    if (requests !== undefined) this.watchRequests = (onRequest) => requests.listen(onRequest);
     if (domain !== undefined) this.domain = (context) => domain.call(options, context);
     this.capabilities = {
       ...ALL_CAPABILITIES,
@@ -156,7 +158,23 @@ class CasDriver<V> implements LeaseDriver {
 
   requestRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): MaybePromise<boolean> {
     const command = { op: "request-release", ...note } as const;
-    return whenAnswered(this.#loop.run(sessionId, command, context), ({ kind }) => kind === "done");
+    const asked = whenAnswered(this.#loop.run(sessionId, command, context), ({ kind }) => kind === "done");
+    return whenAnswered(asked, (done) => (done ? this.#ring(sessionId) : false));
+  }
+
+  /** The request stands, whether or not the bell does. */
+  #ring(sessionId: string): MaybePromise<true> {
+    try {
+      const rung = this.#options.requests?.ring(sessionId);
+      return rung instanceof Promise
+        ? rung.then(
+            () => true,
+            () => true,
+          )
+        : true;
+    } catch {
+      return true;
+    }
   }
 
   async inspect(sessionId: string, context: CallContext): Promise<LeaseInfo | undefined> {
