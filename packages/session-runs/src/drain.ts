@@ -13,10 +13,10 @@ export type DrainOutcome = Readonly<{
   finished: number;
   /** Runs that ended after their signal was aborted. */
   aborted: number;
-  /** Runs that waited for their session and were told that there is nothing to wait for. */
-  turnedAway: number;
   /** Runs that had not ended when the drain was over. Their leases were not given back. */
   left: number;
+  /** Runs that waited for their session and were told that there is nothing to wait for. */
+  turnedAway: number;
   ms: number;
 }>;
 
@@ -50,7 +50,7 @@ export async function drainRuns(locks: SessionLocks<LocalRun>, draining: Drainin
   const ended = all.filter((run) => !isLeft(run));
   const aborted = ended.filter((run) => run.signal.reason instanceof DrainError).length;
   const turnedAway = waiting.filter((run) => run.signal.reason instanceof DrainError).length;
-  const outcome = { finished: ended.length - aborted, aborted, turnedAway, left, ms: clock.monotonic() - startedAt };
+  const outcome = { finished: ended.length - aborted, aborted, left, turnedAway, ms: clock.monotonic() - startedAt };
   log({ event: "drain.finished", ...outcome });
   return outcome;
 }
