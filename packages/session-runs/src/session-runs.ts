@@ -48,6 +48,7 @@ import { carryOut, type RunCallback } from "./carry-out.js";
 import { type DrainOutcome, drainRuns } from "./drain.js";
 import { DrainError, RunCancelledError } from "./errors.js";
 import { checkPrefix, defaultPrefix } from "./holder.js";
+import { activeRuns, countRuns } from "./present-runs.js";
 import { Reporter } from "./reporter.js";
 import { LocalRun, type Run, type RunState } from "./run.js";
 import { SessionLocks } from "./session-locks.js";
@@ -62,7 +63,7 @@ import {
   type SessionRunsOptions,
 } from "./session-runs-options.js";
 import { sharedInstance } from "./shared.js";
-import { type StartedRun, startedRun } from "./started-run.js";
+import { Handles, type StartedRun } from "./started-run.js";
 import type { RunStats } from "./tally.js";
 
 /**
@@ -81,8 +82,7 @@ export class SessionRuns {
   readonly #reporter: Reporter;
   readonly #admission: Admission;
   readonly #locks = new SessionLocks<LocalRun>();
-  readonly #handles = new FinalizationRegistry<LocalRun>((run) => this.#dropped(run));
-  #openHandles = 0;
+  readonly #handles: Handles<LocalRun>;
   #drain: Promise<DrainOutcome> | undefined;
 
   constructor(options: SessionRunsOptions = {}) {
@@ -94,6 +94,10 @@ export class SessionRuns {
     this.#prefix = owner;
     this.#clock = clock;
     this.#reporter = new Reporter(options.observer, options.log);
+    this.#handles = new Handles(({ sessionId, runId, owner, token }) => {
+      this.#reporter.observe((observer) => observer.dropped?.());
+      this.#reporter.log({ event: "run.dropped", sessionId, runId, owner, token });
+    });
     this.#admission = new Admission({
       options,
       prefix: owner,
@@ -155,7 +159,7 @@ export class SessionRuns {
         options,
         (run) =>
           new Promise<void>((finish, fail) => {
-            opening?.resolve(this.#handle(run, done, finish, fail));
+            opening?.resolve(this.#handles.give(run, done, finish, fail));
             opening = undefined;
           }),
       );
@@ -206,17 +210,7 @@ export class SessionRuns {
 
   /** The runs of this process, those that wait included, in no particular order. */
   active(): readonly ActiveRun[] {
-    const now = this.#clock.monotonic();
-    return [...this.#locks.holders(), ...this.#locks.waiting()].map((run) => ({
-      sessionId: run.sessionId,
-      runId: run.runId,
-      token: run.token,
-      state: run.state,
-      startedAt: run.startedAt.wall,
-      ageMs: now - run.startedAt.monotonic,
-      touchedAt: run.touchedAt?.wall,
-      renewedAt: run.renewedAt,
-    }));
+    return activeRuns(this.#locks, this.#clock.monotonic());
   }
 
   /** How far the run is that has the session's lock in this process: `waiting` means that the session is another process's. */
@@ -225,17 +219,8 @@ export class SessionRuns {
   }
 
   stats(): RunStats {
-    const now = this.#clock.monotonic();
-    const counts = { held: 0, starting: 0, unsettled: 0, longestUnsettledMs: 0, waiting: this.#locks.waitingCount };
-    for (const { keeper, state, abortedAt = now } of this.#locks.holders()) {
-      if (keeper?.state === "held" || keeper?.state === "in-doubt") counts.held += 1;
-      if (state === "starting") counts.starting += 1;
-      if (state === "waiting") counts.waiting += 1;
-      if (state !== "ending" && state !== "abandoned") continue;
-      counts.unsettled += 1;
-      counts.longestUnsettledMs = Math.max(counts.longestUnsettledMs, now - abortedAt);
-    }
-    return this.#reporter.tally.snapshot({ ...counts, openHandles: this.#openHandles });
+    const now = countRuns(this.#locks, this.#clock.monotonic());
+    return this.#reporter.tally.snapshot({ ...now, openHandles: this.#handles.open });
   }
 
   async #conduct<T>(sessionId: string, options: RunOptions, callback: RunCallback<T, LocalRun>): Promise<T> {
@@ -287,26 +272,6 @@ export class SessionRuns {
     const here = this.#locks.holderOf(sessionId);
     if (here?.runId === runId) return here;
     return this.#locks.lineOf(sessionId).find((run) => run.runId === runId);
-  }
-
-  #handle(run: LocalRun, done: Promise<void>, finish: () => void, fail: (error: unknown) => void): StartedRun {
-    const grip = {};
-    this.#handles.register(grip, run, run);
-    this.#openHandles += 1;
-    let open = true;
-    return startedRun(run, done, grip, (error) => {
-      if (!open) return;
-      open = false;
-      this.#openHandles -= 1;
-      this.#handles.unregister(run);
-      if (error === undefined) finish();
-      else fail(error.thrown);
-    });
-  }
-
-  #dropped({ sessionId, runId, owner, token }: LocalRun): void {
-    this.#reporter.observe((observer) => observer.dropped?.());
-    this.#reporter.log({ event: "run.dropped", sessionId, runId, owner, token });
   }
 }
 

@@ -13,11 +13,43 @@ export interface StartedRun extends Run {
   readonly done: Promise<void>;
 }
 
+/** The handles that are out, and what becomes of them. */
+export class Handles<R extends Run & object> {
+  readonly #registry: FinalizationRegistry<R>;
+  #open = 0;
+
+  /** `onDropped`: a handle was collected before it was ended. Nobody can end its run any more. */
+  constructor(onDropped: (run: R) => void) {
+    this.#registry = new FinalizationRegistry(onDropped);
+  }
+
+  /** Those that have not been ended, dropped ones included. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** `finish` and `fail` settle what the run waits for; `done` settles when it is over. */
+  give(run: R, done: Promise<void>, finish: () => void, fail: (error: unknown) => void): StartedRun {
+    const grip = {};
+    this.#registry.register(grip, run, run);
+    this.#open += 1;
+    let open = true;
+    return startedRun(run, done, grip, (error) => {
+      if (!open) return;
+      open = false;
+      this.#open -= 1;
+      this.#registry.unregister(run);
+      if (error === undefined) finish();
+      else fail(error.thrown);
+    });
+  }
+}
+
 /**
  * What the program gets. `grip` is held by the handle, by `finish` and by `fail`, and by nothing else: once it is collected,
  * nobody can end the run any more. The run itself is known to the one who keeps its lease, and lasts.
  */
-export function startedRun(
+function startedRun(
   run: Run,
   done: Promise<void>,
   grip: object,
