@@ -268,6 +268,39 @@ describe("waiting for a holder elsewhere", () => {
     expect(await ended).toBe("expired");
   });
 
+  it("misses no release, also not one that comes while a refusal is on its way back", async () => {
+    for (const late of [1, 2, 3]) {
+      const stage = new Stage();
+      const refused = latch();
+      let tries = 0;
+      const runs = stage.server(
+        { random: () => 0 },
+        {
+          acquire: async (id, owner, options) => {
+            tries += 1;
+            const isLate = tries === late;
+            try {
+              return await stage.authority.acquire(id, owner, options);
+            } catch (error) {
+              if (isLate) await refused.promise;
+              throw error;
+            }
+          },
+        },
+      );
+      let held = await stage.authority.acquire("s", "other");
+      const waiting = runs.run("s", WAIT, () => "mine");
+      await stage.clock.settle();
+      // Something happens, so that there is a third try.
+      held = await stage.authority.renew(held);
+      await stage.clock.advance(200);
+      await stage.authority.release(held);
+      refused.open();
+      await stage.clock.advance(200);
+      expect([late, await Promise.race([waiting, stage.clock.settle()])]).toEqual([late, "mine"]);
+    }
+  });
+
   it("is paced at random where the backend cannot report changes", async () => {
     const stage = new Stage();
     const backend = stage.record(stage.authority);
