@@ -110,8 +110,7 @@ class CasDriver<V> implements LeaseDriver {
       onStored: (sessionId, record, now) => this.#forgetter.note(sessionId, record, now),
     });
     const { scan, watch, domain, requests } = options;
-    if (scan !== undefined)
-      this.list = (page, context) => listLive(scan.call(options, context), page, () => this.#now());
+    if (scan !== undefined) this.list = (page, context) => listLive(scan.call(options, context), page, this.#now());
     if (watch !== undefined) {
       const waiter = new ChangeWaiter(options, watch.bind(options), clock, isProcessGone);
       this.waitForChange = (sessionId, signal) => waiter.wait(sessionId, signal);
@@ -178,9 +177,11 @@ class CasDriver<V> implements LeaseDriver {
   }
 
   async inspect(sessionId: string, context: CallContext): Promise<LeaseInfo | undefined> {
+    // Read before the record: a hold that was renewed while the record was on its way is never taken for an expired one.
+    const asked = this.#now();
     const loaded = await this.#options.load(sessionId, context);
     if (loaded?.broken !== undefined) throw loaded.broken;
-    if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? this.#now())) return undefined;
+    if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? asked)) return undefined;
     return leaseInfoOf(sessionId, loaded.record);
   }
 
@@ -197,12 +198,12 @@ class CasDriver<V> implements LeaseDriver {
 async function listLive(
   records: Iterable<Scanned> | AsyncIterable<Scanned>,
   { after, limit }: { after?: string; limit: number },
-  now: () => number,
+  asked: number,
 ): Promise<LeasePage> {
   const live: LeaseInfo[] = [];
   for await (const { sessionId, record, now: storeNow } of records) {
     if (after !== undefined && compareBytes(sessionId, after) <= 0) continue;
-    if (isLive(record, storeNow ?? now())) live.push(leaseInfoOf(sessionId, record));
+    if (isLive(record, storeNow ?? asked)) live.push(leaseInfoOf(sessionId, record));
   }
   live.sort((a, b) => compareBytes(a.sessionId, b.sessionId));
   const leases = live.slice(0, limit);

@@ -248,3 +248,37 @@ describe("the bell", () => {
     expect(listeners).toBe(0);
   });
 });
+
+describe("a look that takes long", () => {
+  test("does not take a hold for expired that was renewed while the record was on its way", async () => {
+    const map = new MapStore();
+    const store = map.store();
+    let inFlight: () => Promise<void> = async () => undefined;
+    const { clock, lease } = over({
+      ...store,
+      load: async (id, context) => {
+        const loaded = await store.load(id, context);
+        await inFlight();
+        return loaded;
+      },
+      scan: async function* () {
+        for (const [sessionId, { record }] of [...map.records]) {
+          await inFlight();
+          yield { sessionId, record };
+        }
+      },
+    });
+    const held = await lease.acquire("s", "o");
+    const slowly = async (): Promise<void> => {
+      inFlight = async () => undefined;
+      clock.elapse(TTL - 1);
+      await lease.renew(held);
+      clock.elapse(TTL - 1);
+    };
+    inFlight = slowly;
+    expect(await lease.inspect("s")).toMatchObject({ owner: "o" });
+    await lease.renew(held);
+    inFlight = slowly;
+    expect((await lease.list()).leases).toHaveLength(1);
+  });
+});
