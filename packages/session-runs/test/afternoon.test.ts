@@ -94,7 +94,9 @@ class Afternoon {
     );
     this.#outcomes.push(
       outcome.then(
-        () => void (prompt.state = "gone"),
+        () => {
+          prompt.state = "gone";
+        },
         (error: unknown) => {
           if (prompt.state === "inside") this.faults.push(`a run that began was refused: ${error}`);
           prompt.state = "gone";
