@@ -9,6 +9,10 @@ import { diskFiles } from "../src/disk-files.js";
 import { flocklease } from "../src/index.js";
 import { stemOf } from "../src/stem.js";
 
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+const soon = (check: () => void): Promise<void> => vi.waitFor(check, 30_000);
+
 let dir: string;
 beforeEach(() => {
   dir = join(mkdtempSync(join(tmpdir(), "leasehold-bell-")), "leases");
@@ -18,7 +22,7 @@ afterEach(() => {
 });
 
 /** Until the bell hangs: the watch begins in the background. */
-const hangs = (): Promise<void> => vi.waitFor(() => expect(readdirSync(dir)).toContain(".asked"));
+const hangs = (): Promise<void> => soon(() => expect(readdirSync(dir)).toContain(".asked"));
 
 describe("watchRequests", () => {
   it("hears of a request made through another lease on the directory, and of nothing else", async () => {
@@ -30,7 +34,7 @@ describe("watchRequests", () => {
     await holder.acquire("another", "holder");
     held = await holder.renew(held);
     expect(await asker.requestRelease("a session", { expectedToken: held.token })).toBe(true);
-    await vi.waitFor(() => expect(heard).toContain("a session"));
+    await soon(() => expect(heard).toContain("a session"));
     expect(new Set(heard)).toEqual(new Set(["a session"]));
     expect((await holder.renew(held)).releaseRequested).toBeDefined();
     expect(readdirSync(join(dir, ".asked"))).toEqual([]);
@@ -54,10 +58,10 @@ describe("watchRequests", () => {
     const lease = flocklease({ dir, files });
     const [one, two] = [vi.fn(), vi.fn()];
     const stops = [lease.watchRequests?.(one), lease.watchRequests?.(two), lease.watchRequests?.(one)];
-    await vi.waitFor(() => expect(watched).toHaveLength(1));
+    await soon(() => expect(watched).toHaveLength(1));
     await Promise.all(Array.from({ length: 20 }, (_, i) => lease.acquire(`s${i}`, "holder")));
     await lease.requestRelease("s7");
-    await vi.waitFor(() => expect(two).toHaveBeenCalledWith("s7"));
+    await soon(() => expect(two).toHaveBeenCalledWith("s7"));
     expect(one.mock.calls.length).toBe(2 * two.mock.calls.length);
     for (const stop of stops) stop?.();
     expect([watched, stopped]).toEqual([[join(dir, ".asked")], 1]);
@@ -71,10 +75,10 @@ describe("watchRequests", () => {
     await hangs();
     await holder.acquire("s", "holder");
     writeFileSync(join(dir, ".asked", stemOf("s")), "");
-    await vi.waitFor(() => expect(heard).toHaveBeenCalled());
+    await soon(() => expect(heard).toHaveBeenCalled());
     heard.mockClear();
     expect(await asker.requestRelease("s")).toBe(true);
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledWith("s"));
+    await soon(() => expect(heard).toHaveBeenCalledWith("s"));
     expect(readdirSync(join(dir, ".asked"))).toEqual([]);
     await Promise.all([holder.close(), asker.close()]);
   });
@@ -86,12 +90,12 @@ describe("watchRequests", () => {
     holder.watchRequests?.(heard);
     await hangs();
     rmSync(dir, { recursive: true });
-    await vi.waitFor(() => expect(clock.pending).toBeGreaterThan(0));
+    await soon(() => expect(clock.pending).toBeGreaterThan(0));
     await asker.acquire("s", "holder");
     await clock.advance(5_000);
     await hangs();
     await asker.requestRelease("s");
-    await vi.waitFor(() => expect(heard).toHaveBeenCalledWith("s"));
+    await soon(() => expect(heard).toHaveBeenCalledWith("s"));
     await Promise.all([holder.close(), asker.close()]);
     expect(clock.pending).toBe(0);
   });
@@ -103,7 +107,7 @@ describe("watchRequests", () => {
     };
     const lease = flocklease({ dir, clock, files: { ...diskFiles, watch: refuse } });
     const stop = lease.watchRequests?.(() => undefined);
-    await vi.waitFor(() => expect(clock.pending).toBe(1));
+    await soon(() => expect(clock.pending).toBe(1));
     const held = await lease.acquire("s", "holder");
     expect(await lease.requestRelease("s")).toBe(true);
     expect((await lease.renew(held)).releaseRequested).toBeDefined();

@@ -5,6 +5,7 @@ export type Attempt = {
   readonly sent: Moment;
   /** Monotonic ms by which it must have been answered. */
   readonly deadline: number;
+  readonly cut: AbortController;
   /** Resolves when it has been; never rejects. */
   answered: Promise<void>;
 };
@@ -19,7 +20,6 @@ export class Renewals {
   readonly #port: SessionLease;
   readonly #answers: RenewalAnswers;
   #current: Attempt | undefined;
-  #cut = new AbortController();
 
   constructor(port: SessionLease, answers: RenewalAnswers) {
     this.#port = port;
@@ -33,12 +33,10 @@ export class Renewals {
 
   /** The next one counts from here on; what is returned sends it. A port that throws has answered before that returns. */
   prepare(sent: Moment, deadline: number): (ref: LeaseRef, options: Omit<RenewOptions, "signal">) => void {
-    const attempt: Attempt = { sent, deadline, answered: Promise.resolve() };
-    this.#cut = new AbortController();
+    const attempt: Attempt = { sent, deadline, cut: new AbortController(), answered: Promise.resolve() };
     this.#current = attempt;
-    const { signal } = this.#cut;
     return (ref, options) => {
-      attempt.answered = this.#request(attempt, ref, { ...options, signal });
+      attempt.answered = this.#request(attempt, ref, options);
     };
   }
 
@@ -49,15 +47,15 @@ export class Renewals {
 
   /** Asks the adapter to cut it. */
   giveUp(reason?: unknown): void {
-    const wasOpen = this.#current !== undefined;
+    const attempt = this.#current;
     this.#current = undefined;
-    if (wasOpen) this.#cut.abort(reason);
+    attempt?.cut.abort(reason);
   }
 
   async #request(attempt: Attempt, ref: LeaseRef, options: RenewOptions): Promise<void> {
     let renewed: Lease;
     try {
-      renewed = await this.#port.renew(ref, options);
+      renewed = await this.#port.renew(ref, { ...options, signal: attempt.cut.signal });
     } catch (error) {
       this.#answers.refused(attempt, error);
       return;

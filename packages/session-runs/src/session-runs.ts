@@ -223,40 +223,31 @@ export class SessionRuns {
     return this.#reporter.tally.snapshot({ ...now, openHandles: this.#handles.open });
   }
 
+  /** One frame for the whole of a run: ten thousand of them wait at once. */
   async #conduct<T>(sessionId: string, options: RunOptions, callback: RunCallback<T, LocalRun>): Promise<T> {
     if (this.draining) throw new DrainError();
     checkRunOptions(options);
     const { maxHold = this.#options.maxHold, idleTimeout = this.#options.idleTimeout, signal } = options;
     const { abandonAfter = DEFAULT_ABANDON_AFTER } = this.#options;
-    const run = new LocalRun(sessionId, options.runId ?? randomUUID(), this.#clock);
-    const unfollow = signal && follow(signal, (reason) => run.abort(reason));
-    try {
-      return await this.#inTurn(run, options, async () => {
-        const limits = { maxHold, idleTimeout, abandonAfter };
-        return await carryOut(run, callback, { ...limits, clock: this.#clock, reporter: this.#reporter });
-      });
-    } finally {
-      unfollow?.();
-    }
-  }
-
-  /** Does the work with lock and lease. */
-  async #inTurn<T>(run: LocalRun, options: RunOptions, work: () => Promise<T>): Promise<T> {
     const { onBusy = "reject", waitMs = DEFAULT_WAIT, metadata } = options;
     const wish: Wish = { onBusy, waitMs, metadata };
+    const run = new LocalRun(sessionId, options.runId ?? randomUUID(), this.#clock);
+    let locked = this.#locks.take(sessionId, run);
     let admitted = false;
-    const locked = this.#locks.take(run.sessionId, run);
+    const unfollow = signal && follow(signal, (reason) => run.abort(reason));
     try {
-      if (!locked) await this.#admission.waitInLine(run, wish);
-      try {
-        await this.#admission.begin(run, wish);
-        admitted = true;
-        this.#tellWait(run, "granted");
-        return await work();
-      } finally {
-        this.#locks.unlock(run.sessionId);
+      if (!locked) {
+        await this.#admission.waitInLine(run, wish);
+        locked = true;
       }
+      await this.#admission.begin(run, wish);
+      admitted = true;
+      this.#tellWait(run, "granted");
+      const limits = { maxHold, idleTimeout, abandonAfter };
+      return await carryOut(run, callback, { ...limits, clock: this.#clock, reporter: this.#reporter });
     } finally {
+      unfollow?.();
+      if (locked) this.#locks.unlock(sessionId);
       if (!admitted) this.#tellWait(run, "given-up");
       run.end();
     }

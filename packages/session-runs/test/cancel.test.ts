@@ -3,6 +3,9 @@ import { describe, expect, it, vi } from "vitest";
 import { ReleaseRequestedError, RunCancelledError, SessionRuns } from "../src/index.js";
 import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
 
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
 describe("contract runs 2: the stop button", () => {
   it("reaches a run in another process, at once where the backend notifies", async () => {
     const stage = new Stage();

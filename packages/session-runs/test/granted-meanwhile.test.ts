@@ -6,9 +6,12 @@
  */
 
 import { isLeaseAborted } from "@leasehold/session-lease";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { DrainError, RunCancelledError, SessionBusyError, type SessionRuns } from "../src/index.js";
 import { latch, rejection, Stage } from "./stage.js";
+
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Turns that no hand-over in memory takes. */
 const TURNS = 60;

@@ -3,6 +3,9 @@ import { describe, expect, it, vi } from "vitest";
 import { type LeaseAtRisk, RunTimedOutError, SessionBusyError, SessionRuns } from "../src/index.js";
 import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
 
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
 describe("contract runs 7: limits", () => {
   it("there are none unless given", async () => {
     const stage = new Stage();

@@ -1,9 +1,12 @@
 /** What a run promises about its renewals; the keeper's own tests have every case of theirs. */
 
 import { LeaseInvalidError, LeaseUnavailableError } from "@leasehold/session-lease";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { SessionRuns } from "../src/index.js";
 import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
+
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
 
 const RUNS = 2_000;
 

@@ -11,6 +11,9 @@ import {
 } from "../src/index.js";
 import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
 
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
 const WAIT: RunOptions = { onBusy: "wait", waitMs: 10_000 };
 const INTERRUPT: RunOptions = { onBusy: "interrupt", waitMs: 10_000 };
 

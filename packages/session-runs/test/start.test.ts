@@ -13,6 +13,9 @@ import {
 } from "../src/index.js";
 import { rejection, Stage, TTL, untilAborted } from "./stage.js";
 
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
 describe("start", () => {
   it("holds the session until it is finished, and then gives it back", async () => {
     const stage = new Stage();
@@ -121,7 +124,7 @@ describe("a handle that is dropped", () => {
     await vi.waitFor(() => {
       collect();
       expect(runs.stats().dropped).toBe(1);
-    });
+    }, 30_000);
     await stage.clock.advance(2 * TTL);
     collect();
     expect(runs.stats()).toMatchObject({ held: 3, openHandles: 3, dropped: 1 });

@@ -103,7 +103,7 @@ export class Chronicle implements Sink {
       line.session === session &&
       (ops.includes(line.op ?? "")
         ? line.owner === owner || record.standing === "forced"
-        : line.op === "requestRelease");
+        : line.op === "requestRelease" && record.standing === "held" && record.releaseRequested !== undefined);
     const last = this.#invokes.findLast(fits);
     return { call: last?.call, asked: { op: ops[0], session, owner, token } };
   }

@@ -4,7 +4,7 @@ import { SessionRuns } from "@leasehold/session-runs";
 
 const say = (line) => process.stdout.write(`${line}\n`);
 const lease = flocklease({ dir: process.argv[2] });
-const runs = new SessionRuns({ lease, ttl: 600_000 });
+const runs = new SessionRuns({ lease, ttl: 86_400_000 });
 await runs.run("s", { runId: "held" }, async ({ signal }) => {
   // Something must keep the program alive; nothing here does by itself.
   process.stdin.resume();
