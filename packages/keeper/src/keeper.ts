@@ -9,8 +9,9 @@
  * The states:
  *
  * - **held**: renewed every `renewEvery`, one request in flight, each with a deadline below the interval. A failure is
- *   followed by a quick jittered retry, or by the next regular one if trying again at once cannot help. Left when validity
- *   ends, when the authority says that the hold is gone, or when the holder gives it up.
+ *   followed by a quick jittered retry, or by the next regular one if trying again at once cannot help. Two thirds of the ttl
+ *   without a confirmed renewal are told of (`onAtRisk`). Left when validity ends, when the authority says that the hold is
+ *   gone, or when the holder gives it up.
  * - **in doubt**: validity ended, but not in the ordinary way: this process was not running when it did (stopped, blocked,
  *   suspended), or the two clocks have come apart (suspended, stepped). Nothing may be done. One renewal is sent on entry,
  *   with reclaim if that is enabled. If it is granted: *held* again, with the same token. Any other answer, or none in five
