@@ -41,6 +41,8 @@ export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #clock: Clock;
   readonly #locks: SessionLocks<LocalRun>;
+  /** One for all runs, each of which keeps it. Undefined without an authority. */
+  readonly #hold: HoldSettings | undefined;
   #everGranted = false;
   #unsupported = false;
   #stopWatching: (() => void) | undefined;
@@ -49,11 +51,13 @@ export class Admission {
     this.#settings = settings;
     this.#clock = settings.clock;
     this.#locks = settings.locks;
+    const { lease: port } = settings.options;
+    this.#hold = port && { ...settings, port };
   }
 
   /** The authority; undefined where runs go on without one. */
   get lease(): SessionLease | undefined {
-    return this.#unsupported ? undefined : this.#settings.options.lease;
+    return this.#unsupported ? undefined : this.#hold?.port;
   }
 
   /** Resolves with the session's lock in this process. Rejects without it. */
@@ -129,8 +133,8 @@ export class Admission {
     const { options, prefix, reporter, ttl } = this.#settings;
     const above = await options.above?.(run.sessionId);
     throwIfAborted(run);
-    const port = this.lease;
-    if (port === undefined) return run.beginUnleased(freshOwner(prefix), above);
+    if (this.#unsupported || this.#hold === undefined) return run.beginUnleased(freshOwner(prefix), above);
+    const { port } = this.#hold;
     this.#watchRequests(port);
     const asked = this.#clock.monotonic();
     const ms = (): number => this.#clock.monotonic() - asked;
@@ -156,7 +160,7 @@ export class Admission {
       return run.beginUnleased(freshOwner(prefix), above);
     }
     this.#everGranted = true;
-    run.beginLeased(holdLease(run, grant, ms(), { ...this.#settings, port }));
+    run.beginLeased(holdLease(run, grant, ms(), this.#hold));
   }
 
   /** One watch for all sessions that this process holds. Without it the answer to the next renewal tells. */

@@ -243,8 +243,8 @@ export class SessionRuns {
       await this.#admission.begin(run, wish);
       admitted = true;
       this.#tellWait(run, "granted");
-      const limits = { maxHold, idleTimeout, abandonAfter };
-      return await carryOut(run, callback, { ...limits, clock: this.#clock, reporter: this.#reporter });
+      const [clock, reporter] = [this.#clock, this.#reporter];
+      return await carryOut(run, callback, { maxHold, idleTimeout, abandonAfter, clock, reporter });
     } finally {
       unfollow?.();
       if (locked) this.#locks.unlock(sessionId);
