@@ -93,7 +93,7 @@ export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
   B59: { title: "a holder that is cut off never finds out" },
   B60: { title: "pause, wake, write, and no fence at the resource" },
   B61: { title: "a laptop sleeps" },
-  B63: { title: "waiters that stampede, starve or wait for ever", later: "session-runs: waiting" },
+  B63: { title: "waiters that stampede, starve or wait for ever" },
   B65: { title: "durations that break arithmetic or timers", checks: ["L16-ttl", "L16-ttl-extremes"] },
   B67: { title: "a renewal forgets the duration", checks: ["L06-own-ttl", "L06-given-ttl", "L06-shortens"] },
   B68: {

@@ -26,7 +26,11 @@ export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #acquires = this.#counter("leasehold_acquires_total", "Acquires, by outcome.", "outcome");
   readonly #acquireTime = this.#histogram("leasehold_acquire_duration_seconds", "Time that acquires took.", QUICK);
-  readonly #busy = this.#counter("leasehold_busy_refusals_total", "Runs refused because the session was busy here.");
+  readonly #refusals = this.#counter(
+    "leasehold_refusals_total",
+    "Runs refused because the session is driven here or elsewhere.",
+    "where",
+  );
   readonly #takeovers = this.#counter(
     "leasehold_takeovers_total",
     "Grants after another hold, by its end.",
@@ -51,7 +55,7 @@ export class ServerMetrics {
       this.#acquires.inc({ outcome: end });
       this.#acquireTime.observe(ms / 1_000);
     },
-    refusedBusy: () => this.#busy.inc(),
+    refused: (where) => this.#refusals.inc({ where }),
     tookOver: (previous) => this.#takeovers.inc({ previous }),
     renewed: (lagMs) => {
       this.#renewals.inc();

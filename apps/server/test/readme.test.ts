@@ -55,6 +55,7 @@ const RUN: Record<RunErrorCode, true> = {
   draining: true,
   run_cancelled: true,
   release_requested: true,
+  run_timed_out: true,
 };
 const STORE: Record<StoreErrorCode, true> = {
   "stale-token": true,

@@ -47,12 +47,9 @@ describe("two servers, one store", () => {
       body: { code: "session_leased_elsewhere" },
     });
     expect(await call("DELETE", sessionUrl(one, id))).toMatchObject({ status: 409, body: { code: "session_busy" } });
-    expect(await call("POST", sessionUrl(two, id, "/cancel"))).toMatchObject({
-      status: 409,
-      body: { code: "session_leased_elsewhere" },
-    });
 
-    expect((await call("POST", sessionUrl(one, id, "/cancel"))).status).toBe(202);
+    // Either server stops it.
+    expect((await call("POST", sessionUrl(two, id, "/cancel"))).status).toBe(202);
     await run.next("cancelled");
     await run.rest();
     const again = await prompt(two, id, "mine now");

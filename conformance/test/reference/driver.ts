@@ -56,7 +56,7 @@ export const SOUND: Decisions = {
 };
 
 /** The driver with all of its methods. */
-export type ReferenceDriver = Required<Omit<LeaseDriver, "timeout">>;
+export type ReferenceDriver = Required<Omit<LeaseDriver, "timeout" | "watchRequests">>;
 
 export function referenceDriver(
   authority: Authority,

@@ -11,6 +11,7 @@ import {
   type Scanned,
 } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
+import { FileBell } from "./file-bell.js";
 import { fileError } from "./file-errors.js";
 import { type Found, NumberedRecords } from "./numbered-records.js";
 import { OrphanSweep } from "./orphans.js";
@@ -30,6 +31,7 @@ export class FlockStore implements CasStore<Version> {
   readonly #writer: RecordWriter;
   readonly #watch: StemWatch;
   readonly #orphans: OrphanSweep;
+  readonly requests: FileBell;
 
   constructor(parts: Omit<RecordWriterParts, "records">) {
     const { files, clock, root, forgetAfter } = parts;
@@ -38,6 +40,12 @@ export class FlockStore implements CasStore<Version> {
     this.#writer = new RecordWriter({ ...parts, records: this.#records });
     this.#watch = new StemWatch(files, clock, root.givenPath);
     this.#orphans = new OrphanSweep(files, clock, forgetAfter);
+    this.requests = new FileBell({
+      files,
+      clock,
+      root,
+      sessionOf: async (rootPath, name) => (await this.#scanned(rootPath, name))?.sessionId,
+    });
   }
 
   async load(sessionId: string): Promise<Loaded<Version>> {
@@ -102,6 +110,7 @@ export class FlockStore implements CasStore<Version> {
 
   async close(): Promise<void> {
     this.#watch.close();
+    this.requests.close();
     await this.#orphans.settled();
   }
 

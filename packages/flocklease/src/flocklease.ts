@@ -125,6 +125,7 @@ export function flocklease(options: FlockLeaseOptions): FullSessionLease {
     swap: (sessionId, version, next) => store.swap(sessionId, version, next),
     scan: () => store.scan(),
     watch: (sessionId, onChange) => store.watch(sessionId, onChange),
+    requests: store.requests,
     domain: () => store.domain(),
     close: () => store.close(),
   });

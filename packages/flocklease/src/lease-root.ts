@@ -2,6 +2,7 @@
  * The directory that holds everything:
  *
  *     domain          random id, made once
+ *     .asked/         rings when a holder is asked to let go; made by the first who listens
  *     .work/XX/       what is under construction, and lock directories of proper-lockfile; on the same file system
  *     SLUG-HASH/N     stems, and the numbered records in them
  *

@@ -19,6 +19,11 @@ export interface KeeperHooks {
   readonly onRenewed?: ((lease: Lease, validUntil: Moment, lagMs: number) => void) | undefined;
   /** One try failed or was not answered; the keeper goes on trying while the lease is valid. */
   readonly onRenewFailed?: ((error: unknown) => void) | undefined;
+  /**
+   * Two thirds of the ttl have gone by since the last confirmed request was sent, and the keeper goes on trying. Once until
+   * a renewal is confirmed. `leftMs`: until the end of validity.
+   */
+  readonly onAtRisk?: ((leftMs: number) => void) | undefined;
   /** Stop acting at once. `onRenewed` or `onLost` follows within five seconds of running time. */
   readonly onDoubt?: (() => void) | undefined;
   /** At most once in the life of a keeper. */

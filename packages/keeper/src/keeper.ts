@@ -9,8 +9,9 @@
  * The states:
  *
  * - **held**: renewed every `renewEvery`, one request in flight, each with a deadline below the interval. A failure is
- *   followed by a quick jittered retry, or by the next regular one if trying again at once cannot help. Left when validity
- *   ends, when the authority says that the hold is gone, or when the holder gives it up.
+ *   followed by a quick jittered retry, or by the next regular one if trying again at once cannot help. Two thirds of the ttl
+ *   without a confirmed renewal are told of (`onAtRisk`). Left when validity ends, when the authority says that the hold is
+ *   gone, or when the holder gives it up.
  * - **in doubt**: validity ended, but not in the ordinary way: this process was not running when it did (stopped, blocked,
  *   suspended), or the two clocks have come apart (suspended, stepped). Nothing may be done. One renewal is sent on entry,
  *   with reclaim if that is enabled. If it is granted: *held* again, with the same token. Any other answer, or none in five
@@ -53,6 +54,7 @@ import { callHook } from "./hook.js";
 import { checkRenewal, type KeeperHooks, type KeeperOptions } from "./keeper-options.js";
 import { releaseWithin } from "./release-within.js";
 import { RenewalPace } from "./renewal-pace.js";
+import { type Attempt, Renewals } from "./renewals.js";
 import { Validity } from "./validity.js";
 import { settlesWithin } from "./within.js";
 
@@ -62,15 +64,6 @@ export type KeeperState = "held" | "in-doubt" | "lost" | "releasing" | "released
 const DOUBT = 5_000;
 /** Ms for a release, its retries and the wait for a renewal in flight. */
 const RELEASE_BUDGET = 5_000;
-
-type Attempt = {
-  readonly sent: Moment;
-  /** Monotonic ms. */
-  readonly deadline: number;
-  readonly cut: AbortController;
-  /** Never rejects. */
-  answered: Promise<void>;
-};
 
 /** Throws `LeaseInvalidError` for options that cannot work. Begins at once. */
 export class Keeper {
@@ -82,15 +75,17 @@ export class Keeper {
   readonly #reclaimExpired: boolean;
   readonly #validity: Validity;
   readonly #pace: RenewalPace;
+  readonly #renewals: Renewals;
   readonly #alarm: Alarm;
   readonly #watch: ClockWatch;
   readonly #wake: () => void = () => this.#step(momentOf(this.#clock));
 
   #state: KeeperState = "held";
   #lease: Lease;
-  /** The renewal that counts. Others may still be on their way; they were given up. */
-  #attempt: Attempt | undefined;
+  /** Asked for while a renewal was in flight, which may have been applied before the reason to ask came up. */
+  #renewAgain = false;
   #stepNoticed = false;
+  #riskReported = false;
   #requestReported = false;
   #loss: LeaseLostError | undefined;
   #release: Promise<ReleaseOutcome | "lost"> | undefined;
@@ -112,6 +107,10 @@ export class Keeper {
     const start = (requestedAt ?? now).monotonic;
     this.#validity = new Validity(requestedAt, grant.ttl, now);
     this.#pace = new RenewalPace(start, renewEvery ?? wanted / 3, grant.ttl, random);
+    this.#renewals = new Renewals(lease, {
+      granted: (attempt, renewed) => this.#onGranted(attempt, renewed),
+      refused: (attempt, error) => this.#onRefused(attempt, error),
+    });
     this.#alarm = new Alarm(clock, this.#wake);
     this.#watch = ClockWatch.of(clock);
     this.#watch.add(this.#wake);
@@ -148,9 +147,10 @@ export class Keeper {
     throw this.#loss ?? new LeaseLostError("released", { sessionId, message: "the lease has been given up" });
   }
 
-  /** Renews at once, unless a renewal is in flight already or the lease is not held. */
+  /** Renews at once, or as soon as the renewal in flight is confirmed; not if the lease is not held. */
   renewNow(): void {
     if (!this.isValid()) return;
+    this.#renewAgain = this.#renewals.current !== undefined;
     const now = momentOf(this.#clock);
     this.#pace.hasten(now.monotonic);
     this.#step(now);
@@ -160,8 +160,7 @@ export class Keeper {
   abandon(): void {
     if (this.#state !== "held" && this.#state !== "in-doubt") return;
     this.#stop("abandoned");
-    this.#attempt?.cut.abort();
-    this.#attempt = undefined;
+    this.#renewals.giveUp();
   }
 
   /**
@@ -178,12 +177,10 @@ export class Keeper {
     if (this.#state === "lost") return "lost";
     this.#stop("releasing");
     const end = this.#clock.monotonic() + budgetMs;
-    const attempt = this.#attempt;
-    if (attempt !== undefined && !(await settlesWithin(this.#clock, budgetMs / 2, attempt.answered))) {
-      attempt.cut.abort();
-    }
+    const attempt = this.#renewals.current;
+    if (attempt !== undefined) await settlesWithin(this.#clock, budgetMs / 2, attempt.answered);
     // From here on a renewal's answer would only tell of the release.
-    this.#attempt = undefined;
+    this.#renewals.giveUp();
     if (this.#isLost()) return "lost";
     try {
       const left = end - this.#clock.monotonic();
@@ -204,11 +201,12 @@ export class Keeper {
   /** Does what is due. */
   #step(now: Moment): void {
     this.#look(now);
-    const attempt = this.#attempt;
+    this.#reportRisk(now);
+    const attempt = this.#renewals.current;
     if (this.#state === "held" && attempt !== undefined && now.monotonic >= attempt.deadline) {
       const ms = Math.round(attempt.deadline - attempt.sent.monotonic);
       const error = new LeaseUnknownOutcomeError(`renew was not answered within ${ms} ms`, { operation: "renew" });
-      attempt.cut.abort(error);
+      this.#renewals.giveUp(error);
       this.#failed(now, error);
     } else if (this.#state === "held" && attempt === undefined && now.monotonic >= this.#pace.due) {
       this.#validity.cap(now, Math.min(this.#ttl ?? this.#lease.ttl, this.#lease.ttl));
@@ -228,10 +226,19 @@ export class Keeper {
       this.#stepNoticed = true;
       this.#pace.hasten(now.monotonic);
       this.#setAlarm(now);
-    } else if (this.#state === "in-doubt" && this.#attempt !== undefined && now.monotonic >= this.#attempt.deadline) {
+    } else if (
+      this.#state === "in-doubt" &&
+      now.monotonic >= (this.#renewals.current?.deadline ?? Number.POSITIVE_INFINITY)
+    ) {
       if (this.#wasAway(now)) this.#ask(now);
       else this.#lose("expired");
     }
+  }
+
+  #reportRisk(now: Moment): void {
+    if (this.#state !== "held" || this.#riskReported || now.monotonic < this.#validity.riskAt) return;
+    this.#riskReported = true;
+    callHook(this.#hooks.onAtRisk, this.#validity.left(now));
   }
 
   /** Whether this process was not running, or the clocks disagree about the time, when what is over now came to its end. */
@@ -251,42 +258,30 @@ export class Keeper {
   #ask(now: Moment): void {
     this.#state = "in-doubt";
     this.#validity.anchor = now;
-    this.#attempt?.cut.abort();
+    this.#renewals.giveUp();
     this.#send(now, now.monotonic + DOUBT, this.#reclaimExpired);
   }
 
   #send(now: Moment, deadline: number, reclaimExpired: boolean): void {
     this.#pace.sent(now.monotonic);
-    const attempt: Attempt = { sent: now, deadline, cut: new AbortController(), answered: Promise.resolve() };
-    this.#attempt = attempt;
+    this.#renewAgain = false;
+    const send = this.#renewals.prepare(now, deadline);
     this.#setAlarm(now);
-    attempt.answered = this.#request(attempt, reclaimExpired);
-  }
-
-  async #request(attempt: Attempt, reclaimExpired: boolean): Promise<void> {
-    let renewed: Lease;
-    try {
-      const { signal } = attempt.cut;
-      renewed = await this.#port.renew(this.#lease, { signal, ttl: this.#ttl, reclaimExpired });
-    } catch (error) {
-      this.#onRefused(attempt, error);
-      return;
-    }
-    this.#onGranted(attempt, renewed);
+    send(this.#lease, { ttl: this.#ttl, reclaimExpired });
   }
 
   #onGranted(attempt: Attempt, lease: Lease): void {
     const now = momentOf(this.#clock);
     // Validity that ended before this answer came stays ended, unless the end is in doubt.
     this.#look(now);
-    const counts = attempt === this.#attempt;
+    const counts = attempt === this.#renewals.current;
     if (counts && this.#state === "releasing") this.#lease = lease;
     if (!this.#isKeeping()) return;
     if (remainingValidity(attempt.sent, lease.ttl, now) <= 0) {
       if (counts) this.#failed(now, new LeaseUnknownOutcomeError("renew was answered too late to be of use"));
       return;
     }
-    if (counts) this.#attempt = undefined;
+    if (counts) this.#renewals.settled();
     else if (this.#state === "held" && attempt.sent.monotonic < this.#validity.anchor.monotonic) return;
     this.#confirm(attempt.sent, lease, now);
   }
@@ -295,8 +290,10 @@ export class Keeper {
     this.#state = "held";
     this.#lease = lease;
     this.#stepNoticed = false;
+    this.#riskReported = false;
     this.#validity.confirm(sent, lease.ttl);
     const lagMs = this.#pace.confirmed(sent, lease.ttl, now.monotonic);
+    if (this.#renewAgain) this.#pace.hasten(now.monotonic);
     this.#setAlarm(now);
     callHook(this.#hooks.onRenewed, lease, this.validUntil, lagMs);
     const { releaseRequested } = lease;
@@ -308,7 +305,7 @@ export class Keeper {
   #onRefused(attempt: Attempt, error: unknown): void {
     const now = momentOf(this.#clock);
     this.#look(now);
-    const counts = attempt === this.#attempt;
+    const counts = attempt === this.#renewals.current;
     if (!this.#isKeeping() && !(counts && this.#state === "releasing")) return;
     if (findLeaseError(error)?.code === "held") {
       const reason = lossReason(error) ?? "taken";
@@ -320,7 +317,7 @@ export class Keeper {
 
   /** The renewal that counts brought no answer that decides. */
   #failed(now: Moment, error: unknown): void {
-    this.#attempt = undefined;
+    this.#renewals.settled();
     if (this.#state === "in-doubt") {
       if (this.#wasAway(now)) this.#ask(now);
       else this.#lose("expired", error);
@@ -332,15 +329,15 @@ export class Keeper {
   }
 
   #setAlarm(now: Moment): void {
-    const next = this.#attempt?.deadline ?? this.#pace.due;
+    const next = this.#renewals.current?.deadline ?? this.#pace.due;
     const end = now.monotonic + this.#validity.left(now);
-    this.#alarm.set(this.#state === "held" ? Math.min(next, end) : next, now.monotonic);
+    const risk = this.#riskReported ? Number.POSITIVE_INFINITY : this.#validity.riskAt;
+    this.#alarm.set(this.#state === "held" ? Math.min(next, end, risk) : next, now.monotonic);
   }
 
   #lose(reason: LossReason, cause?: unknown): void {
     this.#stop("lost");
-    this.#attempt?.cut.abort();
-    this.#attempt = undefined;
+    this.#renewals.giveUp();
     const { sessionId } = this.#lease;
     this.#loss = new LeaseLostError(reason, { sessionId, ...(cause !== undefined && { cause }) });
     callHook(this.#hooks.onLost, this.#loss);

@@ -7,6 +7,8 @@ export class Validity {
   end: Moment;
   /** When the two clocks last stood together: the sending of the last confirmed request, or the beginning of a doubt. */
   anchor: Moment;
+  /** Monotonic ms at which two thirds of the ttl have gone by since the last confirmed request was sent. */
+  riskAt: number;
   /**
    * Ms by which a timer may be late, and the clocks apart, without anything having happened: a fiftieth of the ttl, at least
    * what a busy event loop costs, at most a second.
@@ -17,12 +19,14 @@ export class Validity {
   constructor(requestedAt: Moment | undefined, ttl: number, now: Moment) {
     this.anchor = requestedAt ?? now;
     this.end = requestedAt === undefined ? now : validityEnd(requestedAt, ttl);
+    this.riskAt = riskAt(this.anchor, ttl);
     this.tolerance = Math.min(1_000, Math.max(50, ttl / 50));
   }
 
   confirm(sent: Moment, ttl: number): void {
     this.anchor = sent;
     this.end = validityEnd(sent, ttl);
+    this.riskAt = riskAt(sent, ttl);
   }
 
   /** A request that may be applied although its answer never comes: never later than it would allow. */
@@ -43,4 +47,8 @@ export class Validity {
   areClocksApart(now: Moment): boolean {
     return clocksApart(this.anchor, now) > this.tolerance;
   }
+}
+
+function riskAt(sent: Moment, ttl: number): number {
+  return sent.monotonic + (ttl * 2) / 3;
 }

@@ -158,6 +158,42 @@ describe("held", () => {
     expect(keeper.validUntil.monotonic).toBe(VALID);
   });
 
+  it("asked to renew while a renewal is in flight, does so once that is confirmed: it may have been applied too early", async () => {
+    const { world, heard, keeper } = await keep();
+    world.network = "silent";
+    keeper.renewNow();
+    await world.last.apply();
+    await world.authority.requestRelease("session", { by: "operator" });
+    keeper.renewNow();
+    expect(world.sent("renew")).toBe(1);
+    world.network = "up";
+    await world.last.reply();
+    expect(heard.requests).toEqual([]);
+    await world.clock.advance(0);
+    expect(world.sent("renew")).toBe(2);
+    expect(heard.requests).toMatchObject([{ by: "operator" }]);
+    await world.clock.advance(PERIOD - 1);
+    expect(world.sent("renew")).toBe(2);
+  });
+
+  it("tells once that two thirds of the ttl have gone by without a confirmed renewal, and again after the next", async () => {
+    const risks: number[] = [];
+    const { world, keeper } = await keep({ onAtRisk: (leftMs) => void risks.push(leftMs) });
+    world.network = "refused";
+    await world.clock.advance((TTL * 2) / 3 - 1);
+    expect(risks).toEqual([]);
+    await world.clock.advance(1);
+    expect(risks).toEqual([VALID - (TTL * 2) / 3]);
+    expect(keeper.isValid()).toBe(true);
+    world.network = "up";
+    await world.clock.advance(PERIOD);
+    expect(keeper.state).toBe("held");
+    world.network = "refused";
+    await world.clock.advance(TTL);
+    expect(risks).toHaveLength(2);
+    expect(keeper.state).toBe("lost");
+  });
+
   it("B67: keeps the record's ttl when it has none of its own, and sends its own when it has", async () => {
     const bare = await keep();
     await bare.world.clock.advance(PERIOD);

@@ -19,6 +19,7 @@ import {
   type LeaseRecord,
   LeaseUnavailableError,
   type Loaded,
+  type RequestBell,
   type Scanned,
 } from "@leasehold/session-lease";
 
@@ -63,6 +64,7 @@ export function memlease(options: MemLeaseOptions = {}): FullSessionLease {
     },
     scan: () => store.scan(),
     watch: (sessionId, onChange) => store.watch(sessionId, onChange),
+    requests: store.requests,
     domain: () => store.domain,
   });
 }
@@ -78,6 +80,7 @@ export class MemoryLeaseStore {
   readonly domain: string = randomUUID();
   readonly #records = new Map<string, Kept>();
   readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #listeners = new Set<(sessionId: string) => void>();
   #lastVersion = 0;
   #latest = 0;
 
@@ -134,6 +137,19 @@ export class MemoryLeaseStore {
   *scan(): Iterable<Scanned> {
     for (const [sessionId, { record }] of this.#records) yield { sessionId, record };
   }
+
+  /** Rings within the call that asks. */
+  readonly requests: RequestBell = {
+    ring: (sessionId) => {
+      for (const listener of [...this.#listeners]) listener(sessionId);
+    },
+    listen: (onRequest) => {
+      // One function may be given twice; each has its own entry.
+      const listener = (sessionId: string): void => onRequest(sessionId);
+      this.#listeners.add(listener);
+      return () => void this.#listeners.delete(listener);
+    },
+  };
 
   /** Calls `onChange` within every swap of the session's record, until the function returned is called. */
   watch(sessionId: string, onChange: () => void): () => void {

@@ -134,3 +134,23 @@ test("a program that forgets to close ends by itself", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [fixture], { timeout: 20_000 });
   expect(stdout).toBe("done");
 });
+
+test("tells who listens of requests to let go, and of nothing else", async () => {
+  const store = new MemoryLeaseStore();
+  const [holder, asker] = [memlease({ store }), memlease({ store })];
+  const heard: string[] = [];
+  const listener = (sessionId: string): void => void heard.push(sessionId);
+  const stops = [holder.watchRequests?.(listener), holder.watchRequests?.(listener)];
+  const held = await holder.acquire("s", "holder");
+  await holder.renew(held);
+  expect(await asker.requestRelease("s", { expectedToken: held.token + 1n })).toBe(false);
+  expect(await asker.requestRelease("free")).toBe(false);
+  expect(heard).toEqual([]);
+  expect(await asker.requestRelease("s", { expectedToken: held.token })).toBe(true);
+  expect(heard).toEqual(["s", "s"]);
+  stops[0]?.();
+  await asker.requestRelease("s");
+  expect(heard).toEqual(["s", "s", "s"]);
+  await holder.close();
+  await asker.close();
+});

@@ -86,6 +86,10 @@ export class Calls {
     }
   }
 
+  get closed(): boolean {
+    return this.#closed !== undefined;
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

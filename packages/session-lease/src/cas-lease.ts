@@ -93,6 +93,7 @@ class CasDriver<V> implements LeaseDriver {
   readonly list?: NonNullable<LeaseDriver["list"]>;
   readonly waitForChange?: NonNullable<LeaseDriver["waitForChange"]>;
   readonly domain?: NonNullable<LeaseDriver["domain"]>;
+  readonly watchRequests?: NonNullable<LeaseDriver["watchRequests"]>;
 
   constructor(options: CasLeaseOptions<V>, forgetAfter: number) {
     const { clock = hostClock, random = Math.random, isProcessGone } = options;
@@ -108,13 +109,13 @@ class CasDriver<V> implements LeaseDriver {
       isProcessGone,
       onStored: (sessionId, record, now) => this.#forgetter.note(sessionId, record, now),
     });
-    const { scan, watch, domain } = options;
-    if (scan !== undefined)
-      this.list = (page, context) => listLive(scan.call(options, context), page, () => this.#now());
+    const { scan, watch, domain, requests } = options;
+    if (scan !== undefined) this.list = (page, context) => listLive(scan.call(options, context), page, this.#now());
     if (watch !== undefined) {
       const waiter = new ChangeWaiter(options, watch.bind(options), clock, isProcessGone);
       this.waitForChange = (sessionId, signal) => waiter.wait(sessionId, signal);
     }
+    if (requests !== undefined) this.watchRequests = (onRequest) => requests.listen(onRequest);
     if (domain !== undefined) this.domain = (context) => domain.call(options, context);
     this.capabilities = {
       ...ALL_CAPABILITIES,
@@ -156,13 +157,31 @@ class CasDriver<V> implements LeaseDriver {
 
   requestRelease({ sessionId, ...note }: ReleaseNote, context: CallContext): MaybePromise<boolean> {
     const command = { op: "request-release", ...note } as const;
-    return whenAnswered(this.#loop.run(sessionId, command, context), ({ kind }) => kind === "done");
+    const asked = whenAnswered(this.#loop.run(sessionId, command, context), ({ kind }) => kind === "done");
+    return whenAnswered(asked, (done) => (done ? this.#ring(sessionId) : false));
+  }
+
+  /** The request stands, whether or not the bell does. */
+  #ring(sessionId: string): MaybePromise<true> {
+    try {
+      const rung = this.#options.requests?.ring(sessionId);
+      return rung instanceof Promise
+        ? rung.then(
+            () => true,
+            () => true,
+          )
+        : true;
+    } catch {
+      return true;
+    }
   }
 
   async inspect(sessionId: string, context: CallContext): Promise<LeaseInfo | undefined> {
+    // Read before the record: a hold that was renewed while the record was on its way is never taken for an expired one.
+    const asked = this.#now();
     const loaded = await this.#options.load(sessionId, context);
     if (loaded?.broken !== undefined) throw loaded.broken;
-    if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? this.#now())) return undefined;
+    if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? asked)) return undefined;
     return leaseInfoOf(sessionId, loaded.record);
   }
 
@@ -179,12 +198,12 @@ class CasDriver<V> implements LeaseDriver {
 async function listLive(
   records: Iterable<Scanned> | AsyncIterable<Scanned>,
   { after, limit }: { after?: string; limit: number },
-  now: () => number,
+  asked: number,
 ): Promise<LeasePage> {
   const live: LeaseInfo[] = [];
   for await (const { sessionId, record, now: storeNow } of records) {
     if (after !== undefined && compareBytes(sessionId, after) <= 0) continue;
-    if (isLive(record, storeNow ?? now())) live.push(leaseInfoOf(sessionId, record));
+    if (isLive(record, storeNow ?? asked)) live.push(leaseInfoOf(sessionId, record));
   }
   live.sort((a, b) => compareBytes(a.sessionId, b.sessionId));
   const leases = live.slice(0, limit);

@@ -39,10 +39,20 @@ export interface CasStore<V> {
   scan?(context: CallContext): Iterable<Scanned> | AsyncIterable<Scanned>;
   /** Calls `onChange` soon after the session's record has changed, by any process; returns how to stop. */
   watch?(sessionId: string, onChange: () => void): () => void;
+  /** How holders hear at once that they are asked to let go, where the store can tell every process. */
+  readonly requests?: RequestBell | undefined;
   /** The identity of the store itself, made on first use and kept in it. */
   domain?(context: CallContext): MaybePromise<string>;
   /** Frees what the store holds in this process. Called once, after the last answer. */
   close?(): MaybePromise<void>;
+}
+
+/** Tells holders in every process to look. Only promptness depends on it. */
+export interface RequestBell {
+  /** Called after a request was stored; what it throws or rejects with is ignored. */
+  ring(sessionId: string): MaybePromise<void>;
+  /** Calls `onRequest` soon after every `ring`, by any process, until the function returned is called. Must not throw. */
+  listen(onRequest: (sessionId: string) => void): () => void;
 }
 
 /** `now`: as in the answer of `load`. */

@@ -46,6 +46,7 @@ export function createLease(driver: LeaseDriver): FullSessionLease {
 class DriverLease implements FullSessionLease {
   readonly name: string;
   readonly capabilities: FullSessionLease["capabilities"];
+  readonly watchRequests: FullSessionLease["watchRequests"];
   readonly #driver: LeaseDriver;
   readonly #calls: Calls;
 
@@ -54,6 +55,7 @@ class DriverLease implements FullSessionLease {
     this.#calls = new Calls(driver);
     this.name = driver.name;
     this.capabilities = driver.capabilities;
+    if (driver.watchRequests !== undefined) this.watchRequests = (onRequest) => this.#watchRequests(onRequest);
   }
 
   async acquire(sessionId: string, owner: string, options: AcquireOptions = NONE): Promise<Lease> {
@@ -128,6 +130,12 @@ class DriverLease implements FullSessionLease {
     return this.#calls.run("requestRelease", sessionId, options, (context) =>
       request.call(this.#driver, note, context),
     );
+  }
+
+  #watchRequests(onRequest: (sessionId: string) => void): () => void {
+    const watch = this.#driver.watchRequests;
+    if (watch === undefined || this.#calls.closed) return () => undefined;
+    return watch.call(this.#driver, onRequest);
   }
 
   async waitForChange(sessionId: string, options: CallOptions = NONE): Promise<void> {

@@ -67,6 +67,8 @@ export interface LeaseDriver {
   transfer?(request: TransferRequest, context: CallContext): MaybePromise<Lease>;
   forceRelease?(note: ReleaseNote, context: CallContext): MaybePromise<boolean>;
   requestRelease?(note: ReleaseNote, context: CallContext): MaybePromise<boolean>;
+  /** Optional even beside `requestRelease`; see the port's. Must not throw, and must not keep the program alive. */
+  watchRequests?(onRequest: (sessionId: string) => void): () => void;
   /** Must watch from the moment of the call on, not from the moment some request of its own is answered. */
   waitForChange?(sessionId: string, signal: AbortSignal): Promise<void>;
   domain?(context: CallContext): MaybePromise<string>;

@@ -11,7 +11,7 @@ export {
   supports,
 } from "./capabilities.js";
 export { type CasLeaseOptions, casLease, DEFAULT_FORGET_AFTER, DEFAULT_TTL } from "./cas-lease.js";
-export type { CasStore, Loaded, Scanned } from "./cas-store.js";
+export type { CasStore, Loaded, RequestBell, Scanned } from "./cas-store.js";
 export type { Clock, Timer } from "./clock.js";
 export { decodeRecord, encodeRecord, leaseFromJson, leaseToJson, RECORD_MAJOR, tokenFromText } from "./codec.js";
 export { createLease } from "./create-lease.js";

@@ -157,8 +157,17 @@ export interface Powers {
   };
   /** Breaks a live hold or removes a corrupt record; true if it did. The token keeps growing. */
   forceRelease: { forceRelease(sessionId: string, options?: ForceReleaseOptions): Promise<boolean> };
-  /** Asks the holder to let go; true if there is a live hold (with the expected token) to ask. */
-  requestRelease: { requestRelease(sessionId: string, options?: RequestReleaseOptions): Promise<boolean> };
+  requestRelease: {
+    /** Asks the holder to let go; true if there is a live hold (with the expected token) to ask. */
+    requestRelease(sessionId: string, options?: RequestReleaseOptions): Promise<boolean>;
+    /**
+     * For holders: calls back soon after the holder of a session may have been asked to let go, whichever session, until
+     * the function returned is called. One watch serves a process, however many sessions it holds. Only promptness depends
+     * on it: a call may be for nothing, or fail to come, and the answer to the next renewal tells for certain. Absent
+     * where the backend cannot notify.
+     */
+    watchRequests?: ((onRequest: (sessionId: string) => void) => () => void) | undefined;
+  };
   /**
    * Resolves when the session's record may have changed *after the call was made*, or its hold ran out. Call first, try
    * second, await third, and no change can be missed.

@@ -9,7 +9,7 @@ export function isPending<T>(answer: MaybePromise<T>): answer is Promise<T> {
 }
 
 /** `use` of the answer, in this very turn if it is at hand. */
-export function whenAnswered<T, R>(answer: MaybePromise<T>, use: (answer: T) => R): MaybePromise<R> {
+export function whenAnswered<T, R>(answer: MaybePromise<T>, use: (answer: T) => MaybePromise<R>): MaybePromise<R> {
   return isPending(answer) ? answer.then(use) : use(answer);
 }
 

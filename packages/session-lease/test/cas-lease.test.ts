@@ -196,3 +196,89 @@ test("a thenable of another make is waited for, not taken for an empty record", 
   const { lease } = over({ ...store, load: () => foreign as never });
   expect(await codeOf(lease.acquire("s", "b"))).toBe("held");
 });
+
+describe("the bell", () => {
+  test("rings after a request was stored, and never for one that was not", async () => {
+    const map = new MapStore();
+    const rung: string[] = [];
+    const ring = (sessionId: string): void => void rung.push(`${sessionId} ${map.asked.at(-1)}`);
+    const { lease } = over(map.store(), { requests: { ring, listen: () => () => undefined } });
+    const held = await lease.acquire("s", "o");
+    await lease.renew(held);
+    expect(await lease.requestRelease("s", { expectedToken: held.token + 1n })).toBe(false);
+    expect(await lease.requestRelease("free")).toBe(false);
+    expect(rung).toEqual([]);
+    expect(await lease.requestRelease("s", { expectedToken: held.token })).toBe(true);
+    expect(rung).toEqual(["s swap"]);
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("broken");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("broken"))],
+  ])("that %s takes nothing from the request", async (_, ring) => {
+    const { lease } = over(new MapStore().store(), { requests: { ring, listen: () => () => undefined } });
+    const held = await lease.acquire("s", "o");
+    expect(await lease.requestRelease("s")).toBe(true);
+    expect((await lease.renew(held)).releaseRequested).toBeDefined();
+  });
+
+  test("is listened to through the lease until that is closed; without one there is nothing to listen to", async () => {
+    expect(over(new MapStore().store()).lease.watchRequests).toBeUndefined();
+    const heard: string[] = [];
+    let listeners = 0;
+    const listen = (onRequest: (sessionId: string) => void): (() => void) => {
+      listeners += 1;
+      onRequest("s");
+      return () => {
+        listeners -= 1;
+      };
+    };
+    const { lease } = over(new MapStore().store(), { requests: { ring: () => undefined, listen } });
+    const stop = lease.watchRequests?.((sessionId) => void heard.push(sessionId));
+    expect([heard, listeners]).toEqual([["s"], 1]);
+    stop?.();
+    expect(listeners).toBe(0);
+    await lease.close();
+    lease.watchRequests?.(() => undefined)();
+    expect(listeners).toBe(0);
+  });
+});
+
+describe("a look that takes long", () => {
+  test("does not take a hold for expired that was renewed while the record was on its way", async () => {
+    const map = new MapStore();
+    const store = map.store();
+    let inFlight: () => Promise<void> = async () => undefined;
+    const { clock, lease } = over({
+      ...store,
+      load: async (id, context) => {
+        const loaded = await store.load(id, context);
+        await inFlight();
+        return loaded;
+      },
+      scan: async function* () {
+        for (const [sessionId, { record }] of [...map.records]) {
+          await inFlight();
+          yield { sessionId, record };
+        }
+      },
+    });
+    const held = await lease.acquire("s", "o");
+    const slowly = async (): Promise<void> => {
+      inFlight = async () => undefined;
+      clock.elapse(TTL - 1);
+      await lease.renew(held);
+      clock.elapse(TTL - 1);
+    };
+    inFlight = slowly;
+    expect(await lease.inspect("s")).toMatchObject({ owner: "o" });
+    await lease.renew(held);
+    inFlight = slowly;
+    expect((await lease.list()).leases).toHaveLength(1);
+  });
+});

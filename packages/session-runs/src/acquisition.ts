@@ -1,9 +1,9 @@
 /**
  * Getting the lease of one run.
  *
- * An acquire of unknown outcome may have been granted. It is followed by one release conditional on its owner, then by one
- * more try under a fresh owner, so that nothing late of the first can be taken for the second. If the ghost of the first is
- * still there, the second is refused as `held`: the session stays shut until its ttl has run out, never open to two.
+ * An acquire of unknown outcome may have been granted. The port follows it with one release of its owner; here it is followed
+ * by one more try under a fresh owner, so that nothing late of the first can be taken for the second. If the ghost of the
+ * first is still there, the second is refused as `held`: the session stays shut until its ttl has run out, never open to two.
  */
 
 import { within } from "@leasehold/keeper";
@@ -20,7 +20,7 @@ import {
 } from "@leasehold/session-lease";
 import { freshOwner } from "./holder.js";
 
-/** Ms for the release that follows an acquire of unknown outcome. */
+/** Ms for the release of a grant that came too late. */
 const COMPENSATION = 5_000;
 
 export type Grant = Readonly<{
@@ -42,20 +42,17 @@ export async function acquireFresh(
     try {
       const lease = await port.acquire(sessionId, owner, options);
       if (remainingValidity(requestedAt, lease.ttl, momentOf(clock)) > 0) return { lease, requestedAt };
+      await giveBack(port, lease, clock);
       throw new LeaseUnknownOutcomeError("acquire was answered too late to be of use", { sessionId });
     } catch (error) {
       const found = findLeaseError(error);
-      // What is not an error of the port may have happened at any point of the call.
-      if (found !== undefined && found.code !== "unknown-outcome") throw error;
-      await giveBack(port, sessionId, owner, clock);
-      if (last || found?.retryable !== true || options.signal?.aborted === true) throw error;
+      const again = found?.code === "unknown-outcome" && found.retryable && options.signal?.aborted !== true;
+      if (last || !again) throw error;
     }
   }
 }
 
 /** Once, and quietly: if it fails the ttl decides. */
-async function giveBack(port: SessionLease, sessionId: string, owner: string, clock: Clock): Promise<void> {
-  if (!port.capabilities.releaseByOwner) return;
-  const release = (signal: AbortSignal) => port.release({ sessionId, owner }, { signal });
-  await within(clock, COMPENSATION, "release", release).catch(() => undefined);
+async function giveBack(port: SessionLease, lease: Lease, clock: Clock): Promise<void> {
+  await within(clock, COMPENSATION, "release", (signal) => port.release(lease, { signal })).catch(() => undefined);
 }

@@ -5,14 +5,16 @@ import { findInChain, findLeaseError, type LeaseHeldError, type ReleaseRequest }
  * - `session_busy`: another run in this process does.
  * - `draining`: this process takes no new runs and ends those it has.
  * - `run_cancelled`: `cancel` was called for the run.
- * - `release_requested`: somebody asked the holder, through the lease, to let go.
+ * - `release_requested`: somebody asked the holder to let go: another process through the lease, or another run here.
+ * - `run_timed_out`: the run has lasted longer, or been idle for longer, than it may.
  */
 export type RunErrorCode =
   | "session_leased_elsewhere"
   | "session_busy"
   | "draining"
   | "run_cancelled"
-  | "release_requested";
+  | "release_requested"
+  | "run_timed_out";
 
 const BRAND = Symbol.for("@leasehold/session-runs/RunError");
 
@@ -79,6 +81,23 @@ export class ReleaseRequestedError extends RunError {
   constructor(request: ReleaseRequest) {
     super("release_requested", "the holder was asked to release the session");
     this.request = request;
+  }
+}
+
+/** Which limit a run has reached. */
+export type RunLimit = "maxHold" | "idleTimeout";
+
+/** Why a run's signal was aborted: it has reached a limit. */
+export class RunTimedOutError extends RunError {
+  readonly limit: RunLimit;
+  /** The limit, in ms. */
+  readonly ms: number;
+
+  constructor(limit: RunLimit, ms: number) {
+    const has = limit === "maxHold" ? "lasted longer than it may" : "shown no activity for longer than it may";
+    super("run_timed_out", `the run has ${has} (${ms} ms)`);
+    this.limit = limit;
+    this.ms = ms;
   }
 }
 

@@ -1,11 +1,12 @@
 /** The lease of one run: what the run and the operator hear while it is kept, and how it is given back. */
 
-import { Keeper } from "@leasehold/keeper";
-import type { Clock, SessionLease } from "@leasehold/session-lease";
+import { callHook, Keeper } from "@leasehold/keeper";
+import type { Clock, ReleaseRequest, SessionLease } from "@leasehold/session-lease";
 import type { Grant } from "./acquisition.js";
 import { ReleaseRequestedError } from "./errors.js";
 import { codeOf, type Reporter } from "./reporter.js";
 import type { LocalRun } from "./run.js";
+import type { LeaseAtRisk } from "./session-runs-options.js";
 
 export interface HoldSettings {
   readonly port: SessionLease;
@@ -15,6 +16,7 @@ export interface HoldSettings {
   readonly reclaimExpired: boolean;
   readonly random: () => number;
   readonly reporter: Reporter;
+  readonly onAtRisk: ((risk: LeaseAtRisk) => void) | undefined;
 }
 
 /** Begins to keep what was granted, in the name of the run. `ms`: how long the acquire took. */
@@ -38,11 +40,17 @@ export function holdLease(run: LocalRun, grant: Grant, ms: number, settings: Hol
     reclaimExpired: settings.reclaimExpired,
     random: settings.random,
     onRenewed: (_lease, _validUntil, lagMs) => {
+      run.renewedAt = clock.wall();
       run.extend();
       reporter.observe((observer) => observer.renewed?.(lagMs));
     },
     onRenewFailed: (error) => {
       reporter.observe((observer) => observer.renewFailed?.(codeOf(error)));
+    },
+    onAtRisk: (leftMs) => {
+      reporter.observe((observer) => observer.atRisk?.());
+      reporter.log({ event: "lease.at_risk", ...of, leftMs });
+      callHook(settings.onAtRisk, { ...of, leftMs });
     },
     onDoubt: () => {
       run.suspend();
@@ -52,16 +60,20 @@ export function holdLease(run: LocalRun, grant: Grant, ms: number, settings: Hol
     onLost: (error) => {
       run.loss = error;
       run.suspend();
-      run.abort(error, clock.monotonic());
+      run.abort(error);
       reporter.observe((observer) => observer.lost?.(error.reason));
       reporter.log({ event: "lease.lost", ...of, reason: error.reason, error });
     },
-    onReleaseRequested: (request) => {
-      run.abort(new ReleaseRequestedError(request), clock.monotonic());
-      reporter.observe((observer) => observer.releaseRequested?.());
-      reporter.log({ event: "lease.release_requested", ...of, request });
-    },
+    onReleaseRequested: (request) => letGo(run, request, reporter),
   });
+}
+
+/** Passes on to the run that somebody wants the session: through its lease, or from within this process. */
+export function letGo(run: LocalRun, request: ReleaseRequest, reporter: Reporter): void {
+  const { sessionId, runId, owner, token } = run;
+  run.abort(new ReleaseRequestedError(request));
+  reporter.observe((observer) => observer.releaseRequested?.());
+  reporter.log({ event: "lease.release_requested", sessionId, runId, owner, token, request });
 }
 
 /** Releases the lease unless it is lost. Resolves with the error of a release that could not be delivered. */

@@ -28,7 +28,7 @@ export function freshOwner(prefix: string): string {
 }
 
 /** What the operator sees next to a lease. POD_NAME and NODE_NAME are where Kubernetes manifests usually put these. */
-export function describeHolder(runId: string, startedAt: number): Metadata {
+export function describeHolder(runId: string, startedAt: number, advertiseUrl: string | undefined): Metadata {
   const { POD_NAME: pod, NODE_NAME: node } = process.env;
   return {
     host: HOST,
@@ -38,5 +38,6 @@ export function describeHolder(runId: string, startedAt: number): Metadata {
     startedAt: new Date(startedAt).toISOString(),
     ...(pod !== undefined && { pod }),
     ...(node !== undefined && { node }),
+    ...(advertiseUrl !== undefined && { advertiseUrl }),
   };
 }

@@ -1,5 +1,6 @@
 import { callHook, type Keeper, LeaseLostError } from "@leasehold/keeper";
-import type { Lease, Moment, PreviousHold } from "@leasehold/session-lease";
+import { type Clock, type Lease, type Moment, momentOf, type PreviousHold } from "@leasehold/session-lease";
+import type { RunLimits } from "./run-limits.js";
 
 /** Something that acts for a run, and must stop when the run's validity does: a leashed process group is one. */
 export interface Tether {
@@ -23,24 +24,22 @@ export interface Run {
   readonly previous: PreviousHold | undefined;
   /**
    * Aborted when the run must end. The reason says why: `LeaseLostError` (write nothing any more), `RunCancelledError`,
-   * `ReleaseRequestedError`, `DrainError`, or that of the caller's own signal (the lease is still held: write the last event).
+   * `ReleaseRequestedError`, `RunTimedOutError`, `DrainError`, or that of the caller's own signal (the lease is still held:
+   * write the last event).
    */
   readonly signal: AbortSignal;
   /** The end of validity as confirmed so far, on both local clocks; without a lease, beyond all time. */
   readonly validUntil: Moment;
   /** Arithmetic at the call: throws `LeaseInDoubtError` or `LeaseLostError` unless the run may act now. Call it before each act. */
   readonly assertHeld: () => void;
+  /** Activity: `idleTimeout` counts from the last call. */
+  readonly touch: () => void;
   /** Ties something to the run's validity. The function returned unties it; the end of the run suspends and unties the rest. */
   readonly tether: (tether: Tether) => () => void;
 }
 
-/**
- * - `starting`: has the session's lock in this process; `above` and the acquire are under way.
- * - `running`: its callback is under way.
- * - `ending`: its signal is aborted, its callback has not settled. Lock and lease stay, however long that takes.
- * - `releasing`: its callback has settled; the lease is on its way back.
- */
-export type RunState = "starting" | "running" | "ending" | "releasing";
+/** Where a run is. The catalogue at the head of `session-runs.ts` says how each is entered and left. */
+export type RunState = "waiting" | "starting" | "running" | "in-doubt" | "ending" | "abandoned" | "releasing";
 
 /** The end of validity where there is no lease that could end. An integer, so that it survives JSON. */
 const NEVER: Moment = { wall: Number.MAX_SAFE_INTEGER, monotonic: Number.MAX_SAFE_INTEGER };
@@ -54,28 +53,56 @@ export class LocalRun implements Run {
   readonly over: Promise<void>;
   /** Monotonic ms; undefined until the signal is aborted. */
   abortedAt: number | undefined;
+  /** Epoch ms; undefined until a renewal is confirmed. */
+  renewedAt: number | undefined;
   keeper: Keeper | undefined;
   loss: LeaseLostError | undefined;
+  limits: RunLimits | undefined;
+  /** What the authority said, while the run waits for a holder elsewhere. */
+  refusal: unknown;
+  readonly #clock: Clock;
   readonly #aborter = new AbortController();
   /** Made with the first: most runs have none. */
   #tethers: Set<Tether> | undefined;
-  #phase: "starting" | "running" | "releasing" = "starting";
+  #phase: "waiting" | "starting" | "running" | "releasing" = "starting";
+  #touchedAt: Moment | undefined;
+  #hasWaited = false;
+  #isAbandoned = false;
+  /** Somebody rang for this session before its lease was here. */
+  #mustLook = false;
   #owner = "";
   #token: bigint | undefined;
   #previous: PreviousHold | undefined;
   #end: () => void = () => undefined;
 
-  constructor(sessionId: string, runId: string, startedAt: Moment) {
+  constructor(sessionId: string, runId: string, clock: Clock) {
     this.sessionId = sessionId;
     this.runId = runId;
-    this.startedAt = startedAt;
+    this.#clock = clock;
+    this.startedAt = momentOf(clock);
     this.over = new Promise((resolve) => {
       this.#end = resolve;
     });
   }
 
   get state(): RunState {
-    return this.#phase === "running" && this.signal.aborted ? "ending" : this.#phase;
+    if (this.#phase !== "running") return this.#phase;
+    if (this.#isAbandoned) return "abandoned";
+    if (this.signal.aborted) return "ending";
+    return this.keeper?.state === "in-doubt" ? "in-doubt" : "running";
+  }
+
+  get hasWaited(): boolean {
+    return this.#hasWaited;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** The last activity; undefined before the callback began. */
+  get touchedAt(): Moment | undefined {
+    return this.#touchedAt;
   }
 
   get owner(): string {
@@ -108,6 +135,11 @@ export class LocalRun implements Run {
     throw new LeaseLostError("released", { sessionId: this.sessionId, message: "the run is over" });
   };
 
+  readonly touch = (): void => {
+    this.#touchedAt = momentOf(this.#clock);
+    this.limits?.touch(this.#touchedAt.monotonic);
+  };
+
   readonly tether = (tether: Tether): (() => void) => {
     if (this.#phase === "running") {
       this.#tethers ??= new Set();
@@ -121,6 +153,17 @@ export class LocalRun implements Run {
     return () => void this.#tethers?.delete(tether);
   };
 
+  /** In line here, or for a holder elsewhere. */
+  wait(): void {
+    this.#phase = "waiting";
+    this.#hasWaited = true;
+  }
+
+  /** Has the lock of this process, and goes for the lease. */
+  start(): void {
+    this.#phase = "starting";
+  }
+
   beginLeased(keeper: Keeper): void {
     const { owner, token, previous } = keeper.lease;
     this.keeper = keeper;
@@ -128,6 +171,7 @@ export class LocalRun implements Run {
     this.#token = token;
     this.#previous = previous;
     this.#phase = "running";
+    if (this.#mustLook) keeper.renewNow();
   }
 
   beginUnleased(owner: string, highest: bigint | undefined): void {
@@ -144,16 +188,32 @@ export class LocalRun implements Run {
     for (const tether of this.#tethers ?? []) callHook(() => tether.suspend());
   }
 
-  /** The first reason stays. */
-  abort(reason: unknown, now: number): void {
+  /** Somebody may have asked for the session: the answer to a renewal tells. */
+  look(): void {
     if (this.signal.aborted) return;
-    this.abortedAt = now;
+    this.#mustLook = true;
+    this.keeper?.renewNow();
+  }
+
+  /** The first reason stays. False if there is one already. */
+  abort(reason: unknown): boolean {
+    if (this.signal.aborted) return false;
+    this.abortedAt = this.#clock.monotonic();
     this.#aborter.abort(reason);
+    return true;
+  }
+
+  /** Has been told to end, and does not: the ttl decides from here on, and nothing may act in its name. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.keeper?.abandon();
+    this.suspend();
   }
 
   /** The callback has settled: nothing acts for the run from here on. */
   settle(): void {
     this.#phase = "releasing";
+    this.limits?.stop();
     this.suspend();
     this.#tethers = undefined;
   }

@@ -4,75 +4,125 @@
  *
  *     draining? -> lock -> above -> acquire -> callback ... settled -> release -> unlock
  *
- * The lease is given back only after the callback has really settled, since what has not settled may still write. A
- * callback that never settles therefore keeps its session; `stats()` and `active()` show it. A lost lease is not given
- * back, and the lock is kept all the same until the callback has settled.
+ * The states of a run (`RunState`; those of its lease are in the catalogue of `@leasehold/keeper`):
  *
- * What a run is in at any moment is the `RunState` of `run.ts`; what its lease is in, the catalogue of `@leasehold/keeper`.
+ * - **waiting**: another run has the session. Either in line for the lock of this process, or with that lock and another
+ *   process's lease in the way (`outwait.ts`). Entered only with `onBusy` "wait" or "interrupt". Left when it is this run's
+ *   turn; or refused, when `waitMs` is over, the run is cancelled or aborted, or this process drains.
+ * - **starting**: has the lock; `above` and the first acquire are under way. Left with the lease, with a refusal, or to wait
+ *   for the holder elsewhere.
+ * - **running**: the callback is under way, and the lease is held, if there is one to hold.
+ * - **in-doubt**: the same, but validity ended while this process was not looking. Nothing may be done; the authority is
+ *   asked, and within five seconds the run is *running* again, or lost and *ending*.
+ * - **ending**: the signal is aborted and the callback has not settled. Lock and lease stay, however long that takes, unless
+ *   the lease is what was lost. The signal's reason says why: cancelled, asked to let go, out of time, draining, lost, or
+ *   the caller's own. The first reason stays.
+ * - **abandoned**: has not settled `abandonAfter` after it reached a limit. No longer renewed, so that the ttl frees the
+ *   session for other processes. This process keeps its lock, for the callback is still here. `assertHeld` refuses.
+ * - **releasing**: the callback has settled, so nothing writes any more; the lease is on its way back. Then the lock is
+ *   passed on, and the run is over.
+ *
+ * Why it is right:
+ *
+ * - *Never two holders.* A callback begins with the lock and, if there is an authority, after it granted the lease; the lease
+ *   is given back after the callback has settled, and the lock after that. Interrupting only asks: it aborts a signal here,
+ *   or leaves a request elsewhere, and then waits like anybody else.
+ * - *A late request cannot stop the next run.* Elsewhere it names the token just seen, which the authority compares; it is
+ *   kept in that hold's record and goes with it. Here it is an abort of that very run.
+ * - *No waiter is overtaken.* The line of a session is first in, first out, and the lock is passed on while it is kept, never
+ *   put down (`session-locks.ts`). Only the first of a process competes for the lease with other processes, and between
+ *   those the authority decides.
+ * - *No waiter is forgotten.* Here, being called is having the lock. Elsewhere, each round asks for a report of changes
+ *   before it tries, and expiry is reported too (`outwait.ts`).
+ *
+ * A callback that never settles keeps its session; `stats()` and `active()` show it. A lost lease is not given back, and the
+ * lock is kept all the same until the callback has settled.
  */
 
 import { randomUUID } from "node:crypto";
 import { checkRenewal } from "@leasehold/keeper";
-import {
-  type Clock,
-  DEFAULT_TTL,
-  hostClock,
-  LeaseAbortedError,
-  LeaseInvalidError,
-  type Metadata,
-  momentOf,
-  type SessionLease,
-} from "@leasehold/session-lease";
-import { acquireFresh, type Grant } from "./acquisition.js";
+import { type Clock, DEFAULT_TTL, hostClock, LeaseInvalidError } from "@leasehold/session-lease";
+import { Admission, type Wish } from "./admission.js";
+import { askHolder, REQUEST_REASON } from "./ask-holder.js";
+import { carryOut, type RunCallback } from "./carry-out.js";
 import { type DrainOutcome, drainRuns } from "./drain.js";
-import { asRefusal, DrainError, RunCancelledError, RunError, retryHint, SessionBusyError } from "./errors.js";
-import { giveBack, type HoldSettings, holdLease } from "./hold.js";
-import { checkPrefix, defaultPrefix, describeHolder, freshOwner } from "./holder.js";
-import { codeOf, Reporter } from "./reporter.js";
+import { DrainError, RunCancelledError } from "./errors.js";
+import { checkPrefix, defaultPrefix } from "./holder.js";
+import { activeRuns, countRuns } from "./present-runs.js";
+import { Reporter } from "./reporter.js";
 import { LocalRun, type Run, type RunState } from "./run.js";
-import type { ActiveRun, RunOptions, SessionRunsOptions } from "./session-runs-options.js";
+import { SessionLocks } from "./session-locks.js";
+import {
+  type ActiveRun,
+  type CancelOptions,
+  checkOptions,
+  checkRunOptions,
+  DEFAULT_ABANDON_AFTER,
+  DEFAULT_WAIT,
+  type RunOptions,
+  type SessionRunsOptions,
+} from "./session-runs-options.js";
+import { sharedInstance } from "./shared.js";
+import { Handles, type StartedRun } from "./started-run.js";
 import type { RunStats } from "./tally.js";
+
+/**
+ * - `here`: a run of this process was told to end.
+ * - `asked`: the holder in another process was asked to let go. It hears at once where the backend notifies, else with its
+ *   next renewal, and may take its time.
+ * - `none`: nobody holds the session, or not the run that is meant.
+ */
+export type CancelOutcome = "here" | "asked" | "none";
 
 /** Throws `LeaseInvalidError` for options that cannot work. */
 export class SessionRuns {
-  readonly #lease: SessionLease | undefined;
-  readonly #ttl: number;
   readonly #options: SessionRunsOptions;
   readonly #prefix: string;
   readonly #clock: Clock;
-  readonly #random: () => number;
   readonly #reporter: Reporter;
-  readonly #holdSettings: Omit<HoldSettings, "port">;
-  /** The lock: who has a session in this process. */
-  readonly #runs = new Map<string, LocalRun>();
-  #everGranted = false;
-  #unsupported = false;
+  readonly #admission: Admission;
+  readonly #locks = new SessionLocks<LocalRun>();
+  readonly #handles: Handles<LocalRun>;
   #drain: Promise<DrainOutcome> | undefined;
 
   constructor(options: SessionRunsOptions = {}) {
-    const { lease, ttl = DEFAULT_TTL, renewEvery, owner = defaultPrefix() } = options;
+    const { ttl = DEFAULT_TTL, renewEvery, owner = defaultPrefix(), clock = hostClock } = options;
     checkRenewal(ttl, renewEvery);
     checkPrefix(owner);
+    checkOptions(options);
     this.#options = options;
-    this.#lease = lease;
-    this.#ttl = ttl;
     this.#prefix = owner;
-    this.#clock = options.clock ?? hostClock;
-    this.#random = options.random ?? Math.random;
+    this.#clock = clock;
     this.#reporter = new Reporter(options.observer, options.log);
-    this.#holdSettings = {
-      clock: this.#clock,
+    this.#handles = new Handles(({ sessionId, runId, owner, token }) => {
+      this.#reporter.observe((observer) => observer.dropped?.());
+      this.#reporter.log({ event: "run.dropped", sessionId, runId, owner, token });
+    });
+    this.#admission = new Admission({
+      options,
+      prefix: owner,
+      locks: this.#locks,
+      clock,
       ttl,
       renewEvery,
       reclaimExpired: options.reclaimExpired ?? true,
-      random: this.#random,
+      random: options.random ?? Math.random,
       reporter: this.#reporter,
-    };
+      onAtRisk: options.onAtRisk,
+    });
+  }
+
+  /**
+   * The instance of this process that goes by `key`, made by `create` at the first call. The same one for every bundle and
+   * after every hot reload: it is kept with the global object, under the version of this package's interface.
+   */
+  static shared(key: string, create: () => SessionRuns): SessionRuns {
+    return sharedInstance(key, create);
   }
 
   /** False when nothing but this process's own lock keeps two runs of a session apart. */
   get exclusive(): boolean {
-    return this.#lease !== undefined && !this.#unsupported;
+    return this.#admission.lease !== undefined;
   }
 
   get draining(): boolean {
@@ -82,156 +132,137 @@ export class SessionRuns {
   /**
    * Runs `callback` as the one run of the session, and settles as it does, after the lease has been given back. Rejects
    *
-   * - before the callback, with `SessionBusyError`, `SessionLeasedElsewhereError`, `DrainError`, `RunCancelledError`, a
-   *   `LeaseError` (fail closed: no authority, no run), or what `above` threw;
+   * - before the callback, with `SessionBusyError`, `SessionLeasedElsewhereError`, `DrainError`, `RunCancelledError`,
+   *   `ReleaseRequestedError`, a `LeaseError` (fail closed: no authority, no run), or what `above` threw;
    * - with the callback's own error. If the release failed as well, its error is that error's `suppressed`;
-   * - with `LeaseLostError` when the callback returned although the lease was lost under it.
+   * - with `LeaseLostError` when the callback returned although the lease was lost under it, and with `RunTimedOutError` when
+   *   it returned after the run had been given up.
    *
    * A release that fails after a callback that returned is no failure of the run: it is counted and logged, and the ttl
    * frees the session.
    */
-  async run<T>(sessionId: string, options: RunOptions, callback: (run: Run) => Promise<T> | T): Promise<T> {
+  run<T>(sessionId: string, options: RunOptions, callback: (run: Run) => Promise<T> | T): Promise<T> {
+    return this.#conduct(sessionId, options, callback);
+  }
+
+  /**
+   * A run without a callback. Resolves when it has begun, and rejects as `run` does before its callback. It lasts until
+   * `finish` or `fail`: whoever loses the handle before that keeps the session. `stats()` shows it, and a limit lets the ttl
+   * free the session for other processes.
+   */
+  start(sessionId: string, options: RunOptions = {}): Promise<StartedRun> {
+    return new Promise((resolve, reject) => {
+      // Let go of once the handle is out: what is kept for the run must not keep the handle.
+      let opening: { resolve: typeof resolve; reject: typeof reject } | undefined = { resolve, reject };
+      const done: Promise<void> = this.#conduct(
+        sessionId,
+        options,
+        (run) =>
+          new Promise<void>((finish, fail) => {
+            opening?.resolve(this.#handles.give(run, done, finish, fail));
+            opening = undefined;
+          }),
+      );
+      done.catch((error: unknown) => opening?.reject(error));
+    });
+  }
+
+  /**
+   * The stop button: tells the session's run to end, wherever it is. In this process its signal is aborted with
+   * `RunCancelledError`; with a run id, a run that waits in line may be meant too. The holder in another process is asked, with
+   * the token just seen, and aborts its signal with `ReleaseRequestedError`. Rejects with the `LeaseError` of an authority
+   * that cannot be asked: `unsupported` where that is for ever.
+   */
+  async cancel(sessionId: string, options: CancelOptions = {}): Promise<CancelOutcome> {
+    const { runId, by = this.#prefix, reason = REQUEST_REASON.cancel, signal } = options;
+    const here = this.#locks.holderOf(sessionId);
+    const waits = here?.state === "waiting";
+    const meant = runId === undefined ? (waits ? undefined : here) : this.#find(sessionId, runId);
+    if (meant !== undefined) {
+      if (meant.state === "releasing") return "none";
+      meant.abort(new RunCancelledError());
+      return "here";
+    }
+    const { lease } = this.#admission;
+    // Who has the session here is nobody's holder elsewhere.
+    if (lease === undefined || (here !== undefined && !waits && here.state !== "starting")) return "none";
+    const asked = await askHolder(lease, sessionId, { by, reason, runId, signal });
+    if (asked === undefined) return "none";
+    this.#reporter.observe((observer) => observer.releaseAsked?.());
+    return "asked";
+  }
+
+  /**
+   * Takes no new run from now on, and asks the authority for nothing but to keep and to free what is held. Runs that wait are
+   * told at once. Runs may finish for `deadlineMs`, then their signals are aborted and they are joined and released for up to
+   * five seconds more. What is left then is neither released nor given up: its lease lasts while this process does, and then
+   * the ttl decides. The first call counts.
+   */
+  drain(deadlineMs: number): Promise<DrainOutcome> {
+    if (!(deadlineMs >= 0)) throw new LeaseInvalidError(`the deadline must be 0 ms or more, not ${String(deadlineMs)}`);
+    this.#drain ??= drainRuns(this.#locks, {
+      deadlineMs,
+      clock: this.#clock,
+      log: (event) => this.#reporter.log(event),
+    }).finally(() => this.#admission.stopWatching());
+    return this.#drain;
+  }
+
+  /** The runs of this process, those that wait included, in no particular order. */
+  active(): readonly ActiveRun[] {
+    return activeRuns(this.#locks, this.#clock.monotonic());
+  }
+
+  /** How far the run is that has the session's lock in this process: `waiting` means that the session is another process's. */
+  stateOf(sessionId: string): RunState | undefined {
+    return this.#locks.holderOf(sessionId)?.state;
+  }
+
+  stats(): RunStats {
+    const now = countRuns(this.#locks, this.#clock.monotonic());
+    return this.#reporter.tally.snapshot({ ...now, openHandles: this.#handles.open });
+  }
+
+  /** One frame for the whole of a run: ten thousand of them wait at once. */
+  async #conduct<T>(sessionId: string, options: RunOptions, callback: RunCallback<T, LocalRun>): Promise<T> {
     if (this.draining) throw new DrainError();
-    const other = this.#runs.get(sessionId);
-    if (other !== undefined) throw this.#busy(other);
-    const run = new LocalRun(sessionId, options.runId ?? randomUUID(), momentOf(this.#clock));
-    this.#runs.set(sessionId, run);
-    const { signal } = options;
-    const unfollow = signal && follow(signal, (reason) => this.#abort(run, reason));
+    checkRunOptions(options);
+    const { maxHold = this.#options.maxHold, idleTimeout = this.#options.idleTimeout, signal } = options;
+    const { abandonAfter = DEFAULT_ABANDON_AFTER } = this.#options;
+    const { onBusy = "reject", waitMs = DEFAULT_WAIT, metadata } = options;
+    const wish: Wish = { onBusy, waitMs, metadata };
+    const run = new LocalRun(sessionId, options.runId ?? randomUUID(), this.#clock);
+    let locked = this.#locks.take(sessionId, run);
+    let admitted = false;
+    const unfollow = signal && follow(signal, (reason) => run.abort(reason));
     try {
-      await this.#begin(run, options.metadata);
-      return await this.#carryOut(run, callback);
+      if (!locked) {
+        await this.#admission.waitInLine(run, wish);
+        locked = true;
+      }
+      await this.#admission.begin(run, wish);
+      admitted = true;
+      this.#tellWait(run, "granted");
+      const [clock, reporter] = [this.#clock, this.#reporter];
+      return await carryOut(run, callback, { maxHold, idleTimeout, abandonAfter, clock, reporter });
     } finally {
       unfollow?.();
-      this.#runs.delete(sessionId);
+      if (locked) this.#locks.unlock(sessionId);
+      if (!admitted) this.#tellWait(run, "given-up");
       run.end();
     }
   }
 
-  /** Aborts the run's signal with `RunCancelledError`. `none`: this process has no such run that could still be stopped. */
-  cancel(sessionId: string, options: { readonly runId?: string | undefined } = {}): "here" | "none" {
-    const run = this.#runs.get(sessionId);
-    if (run === undefined || run.state === "releasing") return "none";
-    if (options.runId !== undefined && options.runId !== run.runId) return "none";
-    this.#abort(run, new RunCancelledError());
-    return "here";
+  #tellWait(run: LocalRun, end: "granted" | "given-up"): void {
+    if (!run.hasWaited) return;
+    const ms = this.#clock.monotonic() - run.startedAt.monotonic;
+    this.#reporter.observe((observer) => observer.waited?.(end, ms));
   }
 
-  /**
-   * Takes no new run from now on, and asks the authority for nothing but to keep and to free what is held. Runs may finish
-   * for `deadlineMs`, then their signals are aborted and they are joined and released for up to five seconds more. What is
-   * left then is neither released nor given up: its lease lasts while this process does, and then the ttl decides. The first
-   * call counts.
-   */
-  drain(deadlineMs: number): Promise<DrainOutcome> {
-    if (!(deadlineMs >= 0)) throw new LeaseInvalidError(`the deadline must be 0 ms or more, not ${String(deadlineMs)}`);
-    this.#drain ??= drainRuns(this.#runs, {
-      deadlineMs,
-      clock: this.#clock,
-      abort: (run) => this.#abort(run, new DrainError()),
-      log: (event) => this.#reporter.log(event),
-    });
-    return this.#drain;
-  }
-
-  /** The runs of this process, in no particular order. */
-  active(): readonly ActiveRun[] {
-    const now = this.#clock.monotonic();
-    return [...this.#runs.values()].map(({ sessionId, runId, token, state, startedAt }) => ({
-      sessionId,
-      runId,
-      token,
-      state,
-      startedAt: startedAt.wall,
-      ageMs: now - startedAt.monotonic,
-    }));
-  }
-
-  /** Whether this process has a run of the session, and how far it is. */
-  stateOf(sessionId: string): RunState | undefined {
-    return this.#runs.get(sessionId)?.state;
-  }
-
-  stats(): RunStats {
-    const now = this.#clock.monotonic();
-    const counts = { held: 0, starting: 0, unsettled: 0, longestUnsettledMs: 0 };
-    for (const { keeper, state, abortedAt = now } of this.#runs.values()) {
-      if (keeper?.state === "held" || keeper?.state === "in-doubt") counts.held += 1;
-      if (state === "starting") counts.starting += 1;
-      if (state !== "ending") continue;
-      counts.unsettled += 1;
-      counts.longestUnsettledMs = Math.max(counts.longestUnsettledMs, now - abortedAt);
-    }
-    return this.#reporter.tally.snapshot(counts);
-  }
-
-  async #begin(run: LocalRun, metadata: Metadata | undefined): Promise<void> {
-    const above = await this.#options.above?.(run.sessionId);
-    throwIfAborted(run);
-    const port = this.#lease;
-    if (port === undefined || this.#unsupported) {
-      run.beginUnleased(freshOwner(this.#prefix), above);
-      return;
-    }
-    const asked = this.#clock.monotonic();
-    const ms = (): number => this.#clock.monotonic() - asked;
-    let grant: Grant;
-    try {
-      grant = await acquireFresh(port, run.sessionId, this.#prefix, this.#clock, {
-        above,
-        signal: run.signal,
-        ttl: port.capabilities.ttl ? this.#ttl : undefined,
-        metadata: { ...describeHolder(run.runId, run.startedAt.wall), ...this.#options.metadata, ...metadata },
-        tiedToProcess: true,
-      });
-    } catch (error) {
-      this.#reporter.observe((observer) => observer.acquireEnded?.(codeOf(error), ms()));
-      throwIfAborted(run);
-      if (!this.#mayDisable(error)) throw asRefusal(error, this.#random);
-      if (!this.#unsupported) this.#reporter.log({ event: "lease.unsupported", error });
-      this.#unsupported = true;
-      run.beginUnleased(freshOwner(this.#prefix), above);
-      return;
-    }
-    this.#everGranted = true;
-    run.beginLeased(holdLease(run, grant, ms(), { ...this.#holdSettings, port }));
-  }
-
-  async #carryOut<T>(run: LocalRun, callback: (run: Run) => Promise<T> | T): Promise<T> {
-    const began = this.#clock.monotonic();
-    let settled: PromiseSettledResult<T>;
-    try {
-      // An abort that came between the grant and this moment.
-      throwIfAborted(run);
-      settled = { status: "fulfilled", value: await callback(run) };
-    } catch (reason) {
-      settled = { status: "rejected", reason };
-    }
-    const { keeper } = run;
-    const heldToTheEnd = keeper?.isValid() ?? true;
-    run.settle();
-    const releaseError = keeper && (await giveBack(run, keeper, this.#reporter));
-    const lost = heldToTheEnd ? undefined : run.loss;
-    const end = lost !== undefined ? "lost" : settled.status === "fulfilled" ? "finished" : "failed";
-    this.#reporter.observe((observer) => observer.runEnded?.(end, this.#clock.monotonic() - began));
-    if (settled.status === "rejected") throw withSuppressed(settled.reason, releaseError);
-    if (lost !== undefined) throw lost;
-    return settled.value;
-  }
-
-  /** Only a backend that has never leased anything is taken at its word; later, `unsupported` is a failure like any other. */
-  #mayDisable(error: unknown): boolean {
-    return codeOf(error) === "unsupported" && this.#options.onUnsupported === "disable" && !this.#everGranted;
-  }
-
-  #abort(run: LocalRun, reason: unknown): void {
-    run.abort(reason, this.#clock.monotonic());
-  }
-
-  #busy(other: LocalRun): SessionBusyError {
-    this.#reporter.observe((observer) => observer.refusedBusy?.());
-    const heldForMs = Math.round(this.#clock.monotonic() - other.startedAt.monotonic);
-    return new SessionBusyError({ retryAfterMs: retryHint(this.#random), heldForMs });
+  #find(sessionId: string, runId: string): LocalRun | undefined {
+    const here = this.#locks.holderOf(sessionId);
+    if (here?.runId === runId) return here;
+    return this.#locks.lineOf(sessionId).find((run) => run.runId === runId);
   }
 }
 
@@ -241,19 +272,4 @@ function follow(signal: AbortSignal, abort: (reason: unknown) => void): () => vo
   if (signal.aborted) forward();
   signal.addEventListener("abort", forward, { once: true });
   return () => signal.removeEventListener("abort", forward);
-}
-
-function throwIfAborted({ signal, sessionId }: LocalRun): void {
-  if (!signal.aborted) return;
-  const { reason } = signal;
-  if (reason instanceof RunError) throw reason;
-  throw new LeaseAbortedError("the run was aborted before it began", { cause: reason, sessionId });
-}
-
-/** The callback's error, with the release's own attached where something can be attached to it. */
-function withSuppressed(error: unknown, releaseError: unknown): unknown {
-  if (releaseError !== undefined && error instanceof Error && Object.isExtensible(error)) {
-    Object.defineProperty(error, "suppressed", { value: releaseError, configurable: true, writable: true });
-  }
-  return error;
 }

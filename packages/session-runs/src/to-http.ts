@@ -18,6 +18,7 @@ const RUN: Readonly<Record<RunErrorCode, Omit<HttpRefusal, "code">>> = {
   session_busy: { status: 409, message: "the session is busy with another run" },
   draining: { status: 503, message: "this server is shutting down", retryAfterMs: SOON },
   run_cancelled: { status: 409, message: "the run was cancelled" },
+  run_timed_out: { status: 504, message: "the run took longer than it may" },
   release_requested: { status: 409, message: "the run was asked to let go of the session" },
 };
 

@@ -1,17 +1,12 @@
 import { describe, expect, it, vi } from "vitest";
 import { DRAIN_JOIN, DrainError, type Run } from "../src/index.js";
-import { latch, rejection, Stage, TTL } from "./stage.js";
+import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
 
-const untilAborted = (run: Run): Promise<unknown> =>
-  new Promise((resolve) => {
-    run.signal.addEventListener("abort", () => resolve(run.signal.reason), { once: true });
-  });
-
-describe("drain", () => {
+describe("contract runs 9: drain", () => {
   it("is over at once when nothing runs", async () => {
     const stage = new Stage();
     const runs = stage.server();
-    await expect(runs.drain(15_000)).resolves.toEqual({ finished: 0, aborted: 0, left: 0, ms: 0 });
+    await expect(runs.drain(15_000)).resolves.toEqual({ finished: 0, aborted: 0, turnedAway: 0, left: 0, ms: 0 });
     expect(runs.draining).toBe(true);
     expect(stage.events).toEqual(["drain.started", "drain.finished"]);
     expect(stage.clock.pending).toBe(0);
@@ -72,7 +67,13 @@ describe("drain", () => {
     await stage.clock.settle();
     const drained = runs.drain(1_000);
     await stage.clock.advance(1_000 + DRAIN_JOIN);
-    await expect(drained).resolves.toEqual({ finished: 0, aborted: 1, left: 1, ms: 1_000 + DRAIN_JOIN });
+    await expect(drained).resolves.toEqual({
+      finished: 0,
+      aborted: 1,
+      turnedAway: 0,
+      left: 1,
+      ms: 1_000 + DRAIN_JOIN,
+    });
     await polite;
     expect(stage.sent.filter((op) => op === "release")).toHaveLength(1);
     expect(await stage.authority.inspect("wedged")).toBeDefined();

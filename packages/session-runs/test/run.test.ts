@@ -17,15 +17,10 @@ import {
   SessionLeasedElsewhereError,
   SessionRuns,
 } from "../src/index.js";
-import { latch, rejection, Stage, TTL } from "./stage.js";
-
-const untilAborted = (run: Run): Promise<void> =>
-  new Promise((resolve) => {
-    run.signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
 
 describe("one run", () => {
-  it("locks, asks the store, acquires, calls back, releases, unlocks: in this order", async () => {
+  it("contract runs 1: locks, asks the store, acquires, calls back, releases, unlocks: in this order", async () => {
     const stage = new Stage();
     const { sent } = stage;
     const runs = stage.server({
@@ -67,9 +62,11 @@ describe("one run", () => {
     });
   });
 
-  it("has an owner used for no other run, and tells the operator who it is", async () => {
+  it("contract runs 3: has an owner used for no other run, and tells the operator who it is", async () => {
     const stage = new Stage();
-    const runs = stage.server({ owner: "web-1", metadata: { "advertise-url": "http://web-1" } });
+    vi.stubEnv("POD_NAME", "web-1-abc");
+    vi.stubEnv("NODE_NAME", "node-7");
+    const runs = stage.server({ owner: "web-1", metadata: { zone: "z" }, advertiseUrl: "http://web-1" });
     const look = async (run: Run) => [run.owner, await stage.authority.inspect("s")] as const;
     const [first, info] = await runs.run("s", { runId: "r1", metadata: { tenant: "t" } }, look);
     const [second] = await runs.run("s", {}, look);
@@ -77,13 +74,17 @@ describe("one run", () => {
     expect(second).not.toBe(first);
     expect(info?.owner).toBe(first);
     expect(info?.metadata).toMatchObject({
-      "advertise-url": "http://web-1",
+      advertiseUrl: "http://web-1",
+      zone: "z",
+      pod: "web-1-abc",
+      node: "node-7",
       tenant: "t",
       runId: "r1",
       pid: String(process.pid),
       startedAt: new Date(stage.clock.wall()).toISOString(),
     });
     expect(Object.keys(info?.metadata ?? {})).toEqual(expect.arrayContaining(["host", "version"]));
+    vi.unstubAllEnvs();
   });
 
   it("gets a token above the highest that the store has seen, and hears how the hold before it ended", async () => {
@@ -110,7 +111,7 @@ describe("one run", () => {
     expect(stage.sent).toEqual(["acquire", "release"]);
   });
 
-  it("B55: rejects with the callback's error when the release fails too, which is attached", async () => {
+  it("contract runs 7, B55: rejects with the callback's error when the release fails too, which is attached", async () => {
     const stage = new Stage();
     const down = new LeaseUnavailableError("down", { retryable: false });
     const runs = stage.server({}, { release: () => Promise.reject(down) });
@@ -142,7 +143,7 @@ describe("one run", () => {
   });
 });
 
-describe("the second request", () => {
+describe("contract runs 2: the second request", () => {
   it("is refused here as busy, elsewhere as leased, both with a hint and without anybody's identity", async () => {
     const stage = new Stage();
     const [a, b] = [stage.server({ owner: "secret-holder" }), stage.server()];
@@ -222,7 +223,7 @@ describe("the second request", () => {
   });
 });
 
-describe("loss", () => {
+describe("contract runs 5: loss", () => {
   it("aborts the signal by the end of validity, although nothing answers, and rejects the run", async () => {
     const stage = new Stage();
     const runs = stage.server({}, { renew: () => new Promise(() => undefined) });
@@ -245,7 +246,7 @@ describe("loss", () => {
     ended.open();
     expect(await outcome).toMatchObject({ name: "LeaseLostError", reason: "expired" });
     expect(stage.sent.filter((op) => op === "release")).toEqual([]);
-    expect(runs.stats().runs).toEqual({ finished: 0, failed: 0, lost: 1 });
+    expect(runs.stats().runs).toEqual({ finished: 0, failed: 0, lost: 1, abandoned: 0 });
   });
 
   it("by takeover is heard of with the next renewal; the callback's own error wins", async () => {
@@ -267,7 +268,7 @@ describe("loss", () => {
   });
 });
 
-describe("doubt", () => {
+describe("contract runs 6: doubt", () => {
   it("refuses at once, suspends what is tethered, and goes on with the same token when nobody came", async () => {
     const stage = new Stage();
     const runs = stage.server();
@@ -347,15 +348,15 @@ describe("stopping a run", () => {
   it("cancel aborts it here, by its id if one is given, and leaves the lease to its end", async () => {
     const stage = new Stage();
     const runs = stage.server();
-    expect(runs.cancel("s")).toBe("none");
+    expect(await runs.cancel("s")).toBe("none");
     const outcome = runs.run("s", { runId: "r2" }, async (run) => {
       await untilAborted(run);
       run.assertHeld();
       return run.signal.reason;
     });
     await stage.clock.settle();
-    expect(runs.cancel("s", { runId: "r1" })).toBe("none");
-    expect(runs.cancel("s", { runId: "r2" })).toBe("here");
+    expect(await runs.cancel("s", { runId: "r1" })).toBe("none");
+    expect(await runs.cancel("s", { runId: "r2" })).toBe("here");
     expect(await outcome).toBeInstanceOf(RunCancelledError);
     expect(stage.sent).toEqual(["acquire", "release"]);
   });
@@ -366,7 +367,7 @@ describe("stopping a run", () => {
     const runs = stage.server({ above: () => asked.promise });
     const callback = vi.fn();
     const outcome = rejection(runs.run("s", {}, callback));
-    expect(runs.cancel("s")).toBe("here");
+    expect(await runs.cancel("s")).toBe("here");
     asked.open(undefined);
     expect(await outcome).toBeInstanceOf(RunCancelledError);
     expect(stage.sent).toEqual([]);
@@ -430,12 +431,12 @@ describe("stopping a run", () => {
     expect(removed).toHaveBeenCalled();
   });
 
-  it("a callback that never settles keeps lock and lease, for all to see", async () => {
+  it("contract runs 7: a callback that never settles keeps lock and lease, for all to see", async () => {
     const stage = new Stage();
     const [a, b] = [stage.server(), stage.server()];
     void a.run("s", { runId: "wedged" }, () => new Promise(() => undefined));
     await stage.clock.settle();
-    a.cancel("s");
+    await a.cancel("s");
     await stage.clock.advance(5 * TTL);
     expect(a.stats()).toMatchObject({ unsettled: 1, held: 1, longestUnsettledMs: 5 * TTL });
     expect(a.active()).toMatchObject([{ sessionId: "s", runId: "wedged", state: "ending", ageMs: 5 * TTL }]);
@@ -468,7 +469,7 @@ describe("options that cannot work", () => {
     expect(runs.active()).toEqual([]);
   });
 
-  it("a run begun while draining asks nobody anything", async () => {
+  it("contract runs 1: a run begun while draining asks nobody anything", async () => {
     const stage = new Stage();
     const above = vi.fn();
     const runs = stage.server({ above });

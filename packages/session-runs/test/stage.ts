@@ -2,13 +2,20 @@
 
 import { FakeClock } from "@leasehold/conformance";
 import { MemoryLeaseStore, memlease } from "@leasehold/memlease";
-import { type Clock, type FullSessionLease, forwardLease, type SessionLease } from "@leasehold/session-lease";
-import { type RunLogEvent, SessionRuns, type SessionRunsOptions } from "../src/index.js";
+import { type Clock, type FullSessionLease, forwardLease } from "@leasehold/session-lease";
+import { type Run, type RunLogEvent, SessionRuns, type SessionRunsOptions } from "../src/index.js";
 
 export const TTL = 30_000;
 
+export interface StageOptions {
+  /** The authority's own timers run: those that report an expiry to a waiter. */
+  readonly reportsExpiry?: boolean | undefined;
+  /** Few turns of the event loop between two timers: enough for memory, and quick where there are very many. */
+  readonly isQuick?: boolean | undefined;
+}
+
 export class Stage {
-  readonly clock: FakeClock = new FakeClock();
+  readonly clock: FakeClock;
   readonly store: MemoryLeaseStore = new MemoryLeaseStore();
   /** The same time, without timers: those of the stage are then the servers' own. */
   readonly #time: Clock = {
@@ -16,15 +23,24 @@ export class Stage {
     monotonic: () => this.clock.monotonic(),
     schedule: () => ({ cancel: () => undefined }),
   };
+  readonly #backendTime: Clock;
   /** The authority itself, for what a test does behind the servers' backs. */
   readonly authority: FullSessionLease = memlease({ store: this.store, clock: this.#time, ttl: TTL });
-  /** Operations in the order in which they were sent, by all servers. */
+  /** Acquires, renewals and releases in the order in which they were sent, by all servers. */
   readonly sent: string[] = [];
+  /** Whatever else they sent. */
+  readonly asked: string[] = [];
   readonly log: RunLogEvent[] = [];
+
+  constructor({ reportsExpiry = false, isQuick = false }: StageOptions = {}) {
+    this.clock = new FakeClock(isQuick ? { settle: () => new Promise((resolve) => setImmediate(resolve)) } : {});
+    this.#backendTime = reportsExpiry ? this.clock : this.#time;
+  }
 
   /** A server with a lease of its own; `faults` replaces operations of it. */
   server(options: SessionRunsOptions = {}, faults: Partial<FullSessionLease> = {}): SessionRuns {
-    const lease = this.record(forwardLease(memlease({ store: this.store, clock: this.#time, ttl: TTL }), faults));
+    const backend = memlease({ store: this.store, clock: this.#backendTime, ttl: TTL });
+    const lease = this.record(forwardLease(backend, faults));
     return new SessionRuns({
       lease,
       ttl: TTL,
@@ -35,8 +51,26 @@ export class Stage {
     });
   }
 
-  record(lease: SessionLease): SessionLease {
+  record(lease: FullSessionLease): FullSessionLease {
     return forwardLease(lease, {
+      inspect: (sessionId, options) => {
+        this.asked.push("inspect");
+        return lease.inspect(sessionId, options);
+      },
+      requestRelease: (sessionId, options) => {
+        this.asked.push("requestRelease");
+        return lease.requestRelease(sessionId, options);
+      },
+      waitForChange: (sessionId, options) => {
+        this.asked.push("waitForChange");
+        return lease.waitForChange(sessionId, options);
+      },
+      watchRequests:
+        lease.watchRequests &&
+        ((onRequest) => {
+          this.asked.push("watchRequests");
+          return lease.watchRequests?.(onRequest) ?? (() => undefined);
+        }),
       acquire: (sessionId, owner, options) => {
         this.sent.push("acquire");
         return lease.acquire(sessionId, owner, options);
@@ -79,4 +113,12 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   const [result] = settled;
   if (result?.status !== "rejected") throw new Error("it was expected to reject");
   return result.reason;
+}
+
+/** Resolves with the reason when the run is told to end. */
+export function untilAborted({ signal }: Pick<Run, "signal">): Promise<unknown> {
+  if (signal.aborted) return Promise.resolve(signal.reason);
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(signal.reason), { once: true });
+  });
 }

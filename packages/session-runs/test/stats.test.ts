@@ -5,7 +5,7 @@ import { VERSION } from "../src/holder.js";
 import type { RunObserver } from "../src/index.js";
 import { latch, Stage, TTL } from "./stage.js";
 
-describe("stats", () => {
+describe("contract runs 10: stats", () => {
   it("add up over a mixed afternoon, and the observer hears the same", async () => {
     const stage = new Stage();
     const heard: string[] = [];
@@ -44,14 +44,15 @@ describe("stats", () => {
       takeovers: { released: 2, expired: 0 },
       released: 3,
       releaseFailures: 0,
-      runs: { finished: 2, failed: 1, lost: 0 },
+      runs: { finished: 2, failed: 1, lost: 0, abandoned: 0 },
     });
     const { renewed, renewFailures, longestRenewalLagMs } = runs.stats();
     expect(heard.filter((line) => line.startsWith("renewed"))).toHaveLength(renewed);
     expect(heard.filter((line) => line === "renewFailed unavailable")).toHaveLength(renewFailures);
     expect(renewFailures).toBeGreaterThan(0);
     expect(longestRenewalLagMs).toBeGreaterThan(0);
-    expect(heard).toContain("refusedBusy undefined");
+    expect(heard).toContain("refused here");
+    expect(heard).toContain("refused elsewhere");
     expect(heard.filter((line) => line === "acquireEnded granted")).toHaveLength(3);
     expect(heard).toContain("acquireEnded held");
     expect(heard).toContain("runEnded failed");

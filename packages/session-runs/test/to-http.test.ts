@@ -16,6 +16,7 @@ import {
   DrainError,
   ReleaseRequestedError,
   RunCancelledError,
+  RunTimedOutError,
   SessionBusyError,
   SessionLeasedElsewhereError,
   toHttp,
@@ -36,6 +37,7 @@ const TABLE: readonly (readonly [string, unknown, number, string, number | undef
   ["draining", new DrainError(), 503, "draining", 1_000],
   ["cancelled", new RunCancelledError(), 409, "run_cancelled", undefined],
   ["release requested", new ReleaseRequestedError({ at: 0, by: SECRET }), 409, "release_requested", undefined],
+  ["out of time", new RunTimedOutError("maxHold", 1_000), 504, "run_timed_out", undefined],
   ["lost", new LeaseLostError("taken"), 409, "lease_lost", undefined],
   ["lost, as the port says it", new LeaseHeldError(SECRET, { reason: "forced" }), 409, "lease_lost", undefined],
   ["held", new LeaseHeldError(SECRET, { retryAfterMs: 3_600_000 }), 409, "session_leased_elsewhere", 1_000],
@@ -54,7 +56,7 @@ const TABLE: readonly (readonly [string, unknown, number, string, number | undef
   ["nothing", undefined, 500, "internal", undefined],
 ];
 
-describe("toHttp", () => {
+describe("contract runs 2: toHttp", () => {
   it.each(TABLE)("%s", (_, error, status, code, retryAfterMs) => {
     const answer = toHttp(error);
     expect(answer).toMatchObject({ status, code });

@@ -5,7 +5,7 @@ import { readPromptBody } from "../http/request-body.js";
 import { conductRun, type Outcome } from "../run/conduct-run.js";
 import { isLoss } from "../run/run-writer.js";
 import type { ServerParts } from "./server-parts.js";
-import { holderOf, requireSession, type SessionParams } from "./session-state.js";
+import { requireSession, type SessionParams } from "./session-state.js";
 
 /** Running a prompt, and stopping it. */
 export function promptRoutes(app: FastifyInstance, parts: ServerParts): void {
@@ -43,10 +43,7 @@ export function promptRoutes(app: FastifyInstance, parts: ServerParts): void {
 
   app.post<SessionParams>("/v1/sessions/:id/cancel", async ({ params: { id } }, reply) => {
     await requireSession(id, store);
-    if (runs.cancel(id) === "here") return await reply.code(202).send({ id });
-    if ((await holderOf(id, parts)) === undefined) {
-      throw new HttpError(409, "no_active_run", "nothing runs in this session");
-    }
-    throw new HttpError(409, "session_leased_elsewhere", "the run is another server's; cancel it there", 1_000);
+    if ((await runs.cancel(id)) !== "none") return await reply.code(202).send({ id });
+    throw new HttpError(409, "no_active_run", "nothing runs in this session");
   });
 }

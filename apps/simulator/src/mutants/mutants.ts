@@ -84,7 +84,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "releases-before-join",
     does: "session-runs: the lease goes back as soon as the run is asked to end, not when it has ended",
-    file: "@leasehold/session-runs/session-runs.js",
+    file: "@leasehold/session-runs/carry-out.js",
     find: "value: await callback(run) };",
     replace:
       'value: await Promise.race([callback(run), new Promise((gone) => run.signal.addEventListener("abort", () => gone()))]) };',
@@ -104,7 +104,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/session-lease/calls.js",
     find: "this.#track(answer.then(undo).catch(ignore));",
     replace: "this.#track(answer.catch(ignore));",
-    seed: 13,
+    seed: 92,
   },
   {
     name: "fence-after-reading",

@@ -35,6 +35,8 @@ export type EffectAnswer = Readonly<{
   ttl?: number;
   previous?: PreviousHold | undefined;
   releaseRequested?: boolean;
+  /** Epoch ms at which it was decided upon, where the answer itself does not tell. */
+  decidedAt?: number;
 }>;
 
 /** Where an effect comes from: a call, or one that nobody asked for by name, as the release after an abandoned acquire. */
@@ -103,7 +105,7 @@ export class Chronicle implements Sink {
       line.session === session &&
       (ops.includes(line.op ?? "")
         ? line.owner === owner || record.standing === "forced"
-        : line.op === "requestRelease");
+        : line.op === "requestRelease" && record.standing === "held" && record.releaseRequested !== undefined);
     const last = this.#invokes.findLast(fits);
     return { call: last?.call, asked: { op: ops[0], session, owner, token } };
   }
@@ -178,12 +180,13 @@ function echo(
   original: Line | undefined,
   call: string,
 ): string[] {
-  // A grant is decided upon at an instant before it is stored, and tells of it. The clock may have been set back since.
-  const { expiry, ttl = 0 } = answer;
-  const decided = expiry === undefined ? wall : expiry - ttl;
+  // What is stored was decided upon at an instant before, and tells of it. The clock may have been set back since.
+  const { decidedAt, ...told } = answer;
+  const { expiry, ttl = 0 } = told;
+  const decided = decidedAt ?? (expiry === undefined ? wall : expiry - ttl);
   const asked = { process: "network", ...(original ?? cause.asked) };
   const invoke = { ...asked, event: "invoke", call, at, wall: Math.min(decided, wall) };
-  return [invoke, { event: "return", at, wall: Math.max(decided, wall), call, ...answer }].map((line) =>
+  return [invoke, { event: "return", at, wall: Math.max(decided, wall), call, ...told }].map((line) =>
     JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
   );
 }
@@ -194,7 +197,8 @@ export function answerOf(
   asks: boolean,
 ): EffectAnswer {
   if (standing === "released") return { answer: "released" };
-  if (standing === "forced" || asks) return { answer: "done" };
+  if (standing === "forced") return { answer: "done" };
+  if (asks) return { answer: "done", ...(releaseRequested && { decidedAt: releaseRequested.at }) };
   const requested = releaseRequested === undefined ? {} : { releaseRequested: true };
   return { answer: "granted", token, expiry, ttl, previous, ...requested };
 }

@@ -1,0 +1,219 @@
+import { LeaseUnsupportedError } from "@leasehold/session-lease";
+import { describe, expect, it, vi } from "vitest";
+import { ReleaseRequestedError, RunCancelledError, SessionRuns } from "../src/index.js";
+import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
+
+/** Ms, for a busy machine. */
+vi.setConfig({ testTimeout: 60_000 });
+
+describe("contract runs 2: the stop button", () => {
+  it("reaches a run in another process, at once where the backend notifies", async () => {
+    const stage = new Stage();
+    const [a, b, c] = [stage.server(), stage.server(), stage.server()];
+    const first = a.run("s", { runId: "r1" }, untilAborted);
+    await stage.clock.settle();
+    expect(await b.cancel("s", { runId: "r1", by: "console", reason: "user pressed stop" })).toBe("asked");
+    await stage.clock.settle();
+    const reason = await first;
+    expect(reason).toBeInstanceOf(ReleaseRequestedError);
+    expect(reason).toMatchObject({ request: { by: "console", reason: "user pressed stop" } });
+    expect(await c.cancel("s")).toBe("none");
+    expect(b.stats()).toMatchObject({ releasesAsked: 1, releaseRequests: 0 });
+    expect(a.stats()).toMatchObject({ releasesAsked: 0, releaseRequests: 1 });
+  });
+
+  it("reaches it with the next renewal where the backend does not notify", async () => {
+    const stage = new Stage();
+    const a = stage.server({}, { watchRequests: undefined });
+    const first = a.run("s", {}, async (run) => {
+      await untilAborted(run);
+      return stage.clock.monotonic();
+    });
+    await stage.clock.settle();
+    expect(await stage.server().cancel("s")).toBe("asked");
+    await stage.clock.advance(TTL / 3);
+    expect(await first).toBeLessThanOrEqual(TTL / 3);
+  });
+
+  it("says `none` when nobody holds, or not the run that is meant, and asks nobody then", async () => {
+    const stage = new Stage();
+    const [a, b] = [stage.server(), stage.server()];
+    expect(await b.cancel("s")).toBe("none");
+    const done = latch();
+    const first = a.run("s", { runId: "r2" }, ({ signal }) => done.promise.then(() => signal.aborted));
+    await stage.clock.settle();
+    expect(await b.cancel("s", { runId: "r1" })).toBe("none");
+    expect(await a.cancel("s", { runId: "r1" })).toBe("none");
+    expect(stage.asked).not.toContain("requestRelease");
+    done.open();
+    expect(await first).toBe(false);
+    expect(await new SessionRuns().cancel("s")).toBe("none");
+  });
+
+  it("a late request cannot stop the next run", async () => {
+    const stage = new Stage();
+    const a = stage.server();
+    const look = latch();
+    const slow = stage.server(
+      {},
+      {
+        inspect: async (id, options) => {
+          const hold = await stage.authority.inspect(id, options);
+          await look.promise;
+          return hold;
+        },
+      },
+    );
+    const [done, done2] = [latch(), latch()];
+    const first = a.run("s", {}, () => done.promise);
+    await stage.clock.settle();
+    const asked = slow.cancel("s");
+    await stage.clock.settle();
+    done.open();
+    await first;
+    const second = a.run("s", {}, ({ signal }) => done2.promise.then(() => signal.aborted));
+    await stage.clock.settle();
+    look.open();
+    expect(await asked).toBe("none");
+    await stage.clock.advance(TTL);
+    done2.open();
+    expect(await second).toBe(false);
+  });
+
+  it("asks the holder elsewhere while a run of this process waits for the session, and leaves that one waiting", async () => {
+    const stage = new Stage({ reportsExpiry: true });
+    const [a, b] = [stage.server(), stage.server()];
+    const first = a.run("s", {}, untilAborted);
+    await stage.clock.settle();
+    const second = b.run("s", { onBusy: "wait" }, () => "mine");
+    await stage.clock.settle();
+    expect(await b.cancel("s")).toBe("asked");
+    await stage.clock.advance(1_000);
+    await first;
+    expect(await second).toBe("mine");
+  });
+
+  it("has nothing to stop in a run that is giving its lease back", async () => {
+    const stage = new Stage();
+    const gate = latch();
+    const runs = stage.server(
+      {},
+      {
+        release: async (ref) => {
+          await gate.promise;
+          return stage.authority.release(ref);
+        },
+      },
+    );
+    const first = runs.run("s", { runId: "r1" }, () => "done");
+    await stage.clock.settle();
+    expect(runs.stateOf("s")).toBe("releasing");
+    expect(await runs.cancel("s")).toBe("none");
+    expect(await runs.cancel("s", { runId: "r1" })).toBe("none");
+    gate.open();
+    expect(await first).toBe("done");
+  });
+
+  it("says so where holders cannot be asked, or not told apart", async () => {
+    const stage = new Stage();
+    for (const missing of ["inspect", "requestRelease", "metadata"]) {
+      const backend = stage.record(stage.authority);
+      const lacking = new Proxy(backend, {
+        get: (target, name) =>
+          name === "capabilities" ? { ...target.capabilities, [missing]: false } : Reflect.get(target, name),
+      });
+      const runs = stage.server({ lease: lacking });
+      expect(await rejection(runs.cancel("s", { runId: "r1" }))).toBeInstanceOf(LeaseUnsupportedError);
+    }
+  });
+
+  it("works while this process drains", async () => {
+    const stage = new Stage();
+    const [a, b] = [stage.server(), stage.server()];
+    const first = a.run("s", {}, untilAborted);
+    await stage.clock.settle();
+    await b.drain(0);
+    expect(await b.cancel("s")).toBe("asked");
+    await first;
+  });
+
+  it("in this process aborts the run itself, and the first reason stays", async () => {
+    const stage = new Stage();
+    const runs = stage.server();
+    const first = runs.run("s", {}, async (run) => {
+      await untilAborted(run);
+      await stage.authority.requestRelease("s");
+      await stage.clock.settle();
+      return run.signal.reason;
+    });
+    await stage.clock.settle();
+    expect(await runs.cancel("s")).toBe("here");
+    expect(await first).toBeInstanceOf(RunCancelledError);
+  });
+});
+
+describe("contract runs 2: holders hear of requests", () => {
+  it("through one watch for a process, however many sessions it holds, and never poll", async () => {
+    const stage = new Stage();
+    const runs = stage.server();
+    const all = Array.from({ length: 100 }, (_, i) => runs.run(`s${i}`, {}, untilAborted));
+    await stage.clock.settle();
+    await stage.clock.advance(2 * TTL);
+    expect(stage.asked).toEqual(["watchRequests"]);
+    expect(await stage.server().cancel("s50")).toBe("asked");
+    await stage.clock.settle();
+    expect(runs.stats()).toMatchObject({ held: 99, releaseRequests: 1 });
+    const drained = runs.drain(0);
+    await stage.clock.advance(0);
+    expect(await drained).toMatchObject({ aborted: 99 });
+    await Promise.all(all);
+  });
+
+  it("also when the request comes while the lease is being granted", async () => {
+    const stage = new Stage();
+    const granted = latch();
+    const runs = stage.server(
+      {},
+      {
+        acquire: async (id, owner, options) => {
+          const lease = await stage.authority.acquire(id, owner, options);
+          await granted.promise;
+          return lease;
+        },
+      },
+    );
+    // In memory the answer to the renewal is there before the callback would begin.
+    const callback = vi.fn();
+    const refused = rejection(runs.run("s", {}, callback));
+    await stage.clock.settle();
+    expect(await stage.server().cancel("s")).toBe("asked");
+    granted.open();
+    expect(await refused).toBeInstanceOf(ReleaseRequestedError);
+    expect(callback).not.toHaveBeenCalled();
+    expect(await stage.authority.inspect("s")).toBeUndefined();
+  });
+
+  it("also when it comes while a renewal is in flight that was applied before", async () => {
+    const stage = new Stage();
+    const answered = latch();
+    let held = false;
+    const runs = stage.server(
+      {},
+      {
+        renew: async (ref, options) => {
+          const lease = await stage.authority.renew(ref, options);
+          if (!held) await answered.promise;
+          held = true;
+          return lease;
+        },
+      },
+    );
+    const first = runs.run("s", {}, untilAborted);
+    await stage.clock.advance(TTL / 3);
+    expect(stage.sent).toContain("renew");
+    expect(await stage.server().cancel("s")).toBe("asked");
+    answered.open();
+    await stage.clock.advance(0);
+    expect(await first).toBeInstanceOf(ReleaseRequestedError);
+  });
+});
