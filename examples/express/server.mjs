@@ -34,6 +34,7 @@ app.post("/sessions/:id/turns", async ({ params: { id }, body: { prompt, onBusy 
       }
       await say("finished");
     } catch (error) {
+      if (!signal.aborted) console.error(error); // the agent, by itself
       assertHeld(); // who has lost the session writes no more
       await say("stopped", toHttp(signal.reason ?? error).code);
     }

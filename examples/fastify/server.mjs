@@ -12,8 +12,7 @@ async function* agent(prompt, history, signal) {
 
 const { DATA = ".data", PORT = "3000" } = process.env;
 const store = new JsonlSessionStore({ directory: `${DATA}/sessions` });
-const lease = flocklease({ dir: `${DATA}/leases` });
-const runs = new SessionRuns({ lease, above: (id) => store.highest(id) });
+const runs = new SessionRuns({ lease: flocklease({ dir: `${DATA}/leases` }), above: (id) => store.highest(id) });
 
 /** A turn belongs to its session, not to the client that asked for it: that one may go. */
 async function turn({ sessionId: id, runId, token, signal, assertHeld }, prompt) {
@@ -27,6 +26,7 @@ async function turn({ sessionId: id, runId, token, signal, assertHeld }, prompt)
     }
     await say("finished");
   } catch (error) {
+    if (!signal.aborted) console.error(error); // the agent, by itself
     assertHeld(); // who has lost the session writes no more
     await say("stopped", toHttp(signal.reason ?? error).code);
   }
@@ -37,9 +37,8 @@ const body = { type: "object", required: ["prompt"], properties: { prompt: { typ
 
 app.post("/sessions/:id/turns", { schema: { body } }, async ({ params: { id }, body: { prompt, onBusy } }, reply) => {
   const run = await runs.start(id, { onBusy }); // refused before anything is promised
-  turn(run, prompt)
-    .then(run.finish)
-    .catch((error) => run.fail(error).then(() => console.error(error)));
+  turn(run, prompt).then(() => void run.finish(), run.fail);
+  run.done.catch(console.error);
   return reply.code(202).send({ runId: run.runId });
 });
 

@@ -6,4 +6,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export default {
   turbopack: { root },
   outputFileTracingRoot: root,
+  // It is built once, for its test.
+  experimental: { turbopackFileSystemCacheForBuild: false },
 };

@@ -24,6 +24,7 @@ export async function turn({ sessionId: id, runId, token, signal, assertHeld }, 
     }
     await say("finished");
   } catch (error) {
+    if (!signal.aborted) console.error(error); // the agent, by itself
     assertHeld(); // who has lost the session writes no more
     await say("stopped", toHttp(signal.reason ?? error).code);
   }

@@ -15,20 +15,20 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDead, until } from "../../test/example-process.js";
-import { milliseconds, type Unit } from "./unit-file.js";
+import { milliseconds, type Settings } from "./unit-file.js";
 
 export type Exit = Readonly<{ code: number | null; signal: NodeJS.Signals | null; timedOut: boolean }>;
 
 export class ServiceManager {
-  readonly #settings: Readonly<Record<string, string>>;
+  readonly #settings: Settings;
   readonly #env: NodeJS.ProcessEnv;
   #invocation = "";
   #main: ChildProcess | undefined;
   #exited: Promise<unknown[]> = Promise.resolve([]);
 
-  /** `env` is added to what the service gets. */
-  constructor(unit: Unit, env: NodeJS.ProcessEnv) {
-    this.#settings = unit["Service"] ?? {};
+  /** Of the section Service. `env` is added to what the service gets. */
+  constructor(settings: Settings, env: NodeJS.ProcessEnv) {
+    this.#settings = settings;
     this.#env = env;
   }
 

@@ -17,13 +17,14 @@ const DIST = fileURLToPath(new URL("../node_modules/@leasehold/server/dist/main.
 
 describe("the unit", () => {
   it("gives the server longer than its drain takes", () => {
+    const { TimeoutStopSec } = unit.Service;
     const [, drain] = /--drain-timeout (\w+)/.exec(text) ?? [];
-    expect(milliseconds(unit["Service"]?.["TimeoutStopSec"])).toBeGreaterThanOrEqual(milliseconds(drain) + 10_000);
+    expect(milliseconds(TimeoutStopSec)).toBeGreaterThanOrEqual(milliseconds(drain) + 10_000);
   });
 
   it("hides nothing by which a dead server is recognised, and lets Node.js compile", () => {
     for (const setting of ["ProcSubset", "PrivatePIDs", "MemoryDenyWriteExecute"]) {
-      expect(unit["Service"]).not.toHaveProperty(setting);
+      expect(unit.Service).not.toHaveProperty(setting);
     }
   });
 
@@ -41,12 +42,9 @@ async function service(
     .replace("/usr/bin/node", process.execPath)
     .replace("/opt/leasehold/node_modules/@leasehold/server/dist/main.js", DIST)
     .replace("/var/lib/leasehold", dir);
-  const { Service, ...rest }: Unit = JSON.parse(text);
+  const { Service }: Unit = JSON.parse(text);
   const port = await freePort();
-  const manager = new ServiceManager(
-    { ...rest, Service: { ...Service, ...settings } },
-    { LEASEHOLD_PORT: port, LEASEHOLD_AGENT: AGENT },
-  );
+  const manager = new ServiceManager({ ...Service, ...settings }, { LEASEHOLD_PORT: port, LEASEHOLD_AGENT: AGENT });
   onTestFinished(() => manager.destroy());
   manager.start();
   const url = `http://127.0.0.1:${port}`;
@@ -111,7 +109,7 @@ describe("a service of this unit", { timeout: 60_000 }, () => {
   it("stays down when a flag makes no sense", async () => {
     const dir = await scratch();
     const manager = new ServiceManager(
-      { Service: { ...unit["Service"], ExecStart: `${process.execPath} ${DIST} --no-such-flag --store-dir ${dir}` } },
+      { ...unit.Service, ExecStart: `${process.execPath} ${DIST} --no-such-flag --store-dir ${dir}` },
       {},
     );
     onTestFinished(() => manager.destroy());

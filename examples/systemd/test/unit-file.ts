@@ -1,10 +1,15 @@
 /** A unit file as systemd reads it, as far as ours goes: sections, comments, and settings that stand once. */
 
-export type Unit = Readonly<Record<string, Readonly<Record<string, string>>>>;
+export type Settings = Readonly<Record<string, string>>;
+
+export interface Unit {
+  readonly Service: Settings;
+  readonly [section: string]: Settings;
+}
 
 /** Throws for a line that is none, and for a setting that stands twice. */
 export function parseUnit(text: string): Unit {
-  const unit: Record<string, Record<string, string>> = {};
+  const unit: { Service: Record<string, string>; [section: string]: Record<string, string> } = { Service: {} };
   let section: Record<string, string> | undefined;
   for (const line of text.split("\n").map((each) => each.trim())) {
     if (line === "" || line.startsWith("#") || line.startsWith(";")) continue;
