@@ -42,7 +42,7 @@ async function startPm2(env: NodeJS.ProcessEnv): Promise<Pm2> {
   onTestFinished(async () => {
     const daemon = Number(readFileSync(join(PM2_HOME, "pm2.pid"), "utf8"));
     await run("kill");
-    expect(isDead(daemon)).toBe(true);
+    await until("the daemon to be gone", async () => isDead(daemon));
   });
   const list: Pm2["list"] = async () => {
     const all: { name: string; pid: number; pm2_env: { status: string; restart_time: number } }[] = JSON.parse(
