@@ -64,7 +64,7 @@ export class ExampleProcess {
   /** Resolves when it has printed the URL at which it listens. It is killed afterwards. */
   static async start(
     args: readonly string[],
-    { env = {}, cwd, atEnd = onTestFinished }: { env?: NodeJS.ProcessEnv; cwd?: string; atEnd?: AtEnd },
+    { env = {}, cwd, atEnd = onTestFinished }: { env?: NodeJS.ProcessEnv; cwd?: string | undefined; atEnd?: AtEnd },
   ): Promise<ExampleProcess> {
     const child = spawn(process.execPath, args, {
       cwd,

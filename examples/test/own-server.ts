@@ -1,12 +1,11 @@
 /** What a server of one's own does when it embeds session-runs, whatever framework it is built on. For `test/server.test.ts` of each. */
 
-import { fileURLToPath } from "node:url";
 import { JsonlSessionStore } from "@leasehold/session-store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AtEnd, ExampleProcess, post, scratch, until } from "./example-process.js";
 
 /** A turn of a minute: it ends because something ends it. */
-export const LONG = "word ".repeat(3_000);
+const LONG = "word ".repeat(3_000);
 
 export interface Pair {
   one: ExampleProcess;
@@ -14,15 +13,14 @@ export interface Pair {
   store: JsonlSessionStore;
 }
 
-/** Two processes on one directory, for all tests of a file. Filled in before the first. */
-export function startPair(server: URL): Pair {
+/** Two processes of `node ARGS` on one directory, for all tests of a file. Filled in before the first. */
+export function startPair(args: readonly string[], { cwd, env }: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): Pair {
   const cleanups: (() => Promise<void>)[] = [];
   const pair = {} as Pair;
   beforeAll(async () => {
     const atEnd: AtEnd = (clean) => void cleanups.unshift(clean);
     const DATA = await scratch(atEnd);
-    const env = { DATA, PORT: "0" };
-    const start = () => ExampleProcess.start([fileURLToPath(server)], { env, atEnd });
+    const start = () => ExampleProcess.start(args, { cwd, env: { ...env, DATA, PORT: "0" }, atEnd });
     [pair.one, pair.other] = await Promise.all([start(), start()]);
     pair.store = new JsonlSessionStore({ directory: `${DATA}/sessions` });
     atEnd(() => pair.store.close());
@@ -49,7 +47,7 @@ export async function last({ store }: Pair, id: string, type: string, data?: str
 }
 
 export function behavesAsAServerOfYourOwn(pair: Pair): void {
-  describe("two processes", { timeout: 60_000 }, () => {
+  describe("contract runs 2: two processes", { timeout: 60_000 }, () => {
     it("refuse the second request, here and elsewhere, with a time to come back", async () => {
       expect((await turn(pair.one, "busy", { prompt: LONG })).ok).toBe(true);
       for (const [process, code] of [
@@ -97,9 +95,29 @@ export function behavesAsAServerOfYourOwn(pair: Pair): void {
   });
 }
 
-/** The last tests of a file: they leave no process of the pair. */
-export function endsAsAServerOfYourOwn(pair: Pair): void {
-  describe("of two processes", { timeout: 60_000 }, () => {
+/** Where the answer to a turn is the turn. */
+export function streamsToItsClient(pair: Pair): void {
+  it("streams what the log gets", async () => {
+    const answer = await turn(pair.one, "streamed", { prompt: "hello there" });
+    const lines = (await answer.text()).trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { type: "said", data: "After 0 events:" },
+      { type: "said", data: "hello" },
+      { type: "said", data: "there" },
+      { type: "finished" },
+    ]);
+  });
+
+  it("ends a turn with its client", async () => {
+    const answer = await turn(pair.one, "left", { prompt: LONG });
+    await answer.body?.cancel();
+    await last(pair, "left", "stopped", "run_cancelled");
+  });
+}
+
+/** The last tests of a file: they leave no process of the pair. `exitCode`: of one that was told to end. */
+export function endsAsAServerOfYourOwn(pair: Pair, exitCode = 0): void {
+  describe("contract runs 9: of two processes", { timeout: 60_000 }, () => {
     it("one goes on where the other was killed", async () => {
       await turn(pair.one, "orphaned", { prompt: LONG });
       await last(pair, "orphaned", "said", "word");
@@ -113,7 +131,7 @@ export function endsAsAServerOfYourOwn(pair: Pair): void {
       await turn(pair.other, "ending", { prompt: "a word or two ".repeat(10) });
       pair.other.signal("SIGTERM");
       await last(pair, "ending", "finished");
-      expect(await pair.other.exited).toEqual([0, null]);
+      expect(await pair.other.exited).toEqual([exitCode, null]);
     });
   });
 }

@@ -1,7 +1,8 @@
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { behavesAsAServerOfYourOwn, endsAsAServerOfYourOwn, last, startPair, turn } from "../../test/own-server.js";
 
-const pair = startPair(new URL("../server.mjs", import.meta.url));
+const pair = startPair([fileURLToPath(new URL("../server.mjs", import.meta.url))]);
 
 behavesAsAServerOfYourOwn(pair);
 

@@ -54,7 +54,9 @@ async function startPm2(env: NodeJS.ProcessEnv): Promise<Pm2> {
   return { run, list };
 }
 
-it("a reload lets runs finish, and one server is there all the time", { timeout: 120_000 }, async () => {
+it("contract server 5: a reload lets runs finish, and one server is there all the time", {
+  timeout: 120_000,
+}, async () => {
   const ports = await freePorts();
   const [port, otherPort] = ports;
   const [url, other] = ports.map((each) => `http://127.0.0.1:${each}`) as [string, string];

@@ -60,7 +60,7 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-describe("a service of this unit", { timeout: 60_000 }, () => {
+describe("contract server 5: a service of this unit", { timeout: 60_000 }, () => {
   it("finishes its runs when it is stopped", async () => {
     const { manager, url, dir } = await service();
     const rest = await prompt(url, "s", join(dir, "go"));
