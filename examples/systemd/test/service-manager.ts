@@ -56,7 +56,7 @@ export class ServiceManager {
   async stop(): Promise<Exit> {
     const signal = this.#setting("KillSignal") as NodeJS.Signals;
     const all = this.#setting("KillMode") === "control-group";
-    for (const pid of all ? this.members() : [this.mainPid]) process.kill(pid, signal);
+    for (const pid of all ? this.members() : [this.mainPid]) send(signal, pid);
     return await this.#down();
   }
 
@@ -76,7 +76,7 @@ export class ServiceManager {
   async destroy(): Promise<void> {
     await until("the service to be gone", async () => {
       const pids = this.members();
-      for (const pid of pids) process.kill(pid, "SIGKILL");
+      for (const pid of pids) send("SIGKILL", pid);
       return pids.length === 0;
     });
   }
@@ -97,6 +97,15 @@ export class ServiceManager {
     const value = this.#settings[name];
     if (value === undefined) throw new Error(`the unit does not say ${name}`);
     return value;
+  }
+}
+
+/** To a process that may have ended by itself since it was seen. */
+function send(signal: NodeJS.Signals, pid: number): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 
