@@ -33,7 +33,7 @@ interface Pm2 {
 }
 
 /** A daemon of its own, which is gone after the test, and its servers with it. */
-async function startPm2(env: NodeJS.ProcessEnv): Promise<Pm2> {
+async function startPm2(env: NodeJS.ProcessEnv, config = "ecosystem.config.cjs"): Promise<Pm2> {
   const PM2_HOME = await scratch();
   const run: Pm2["run"] = async (...args) => {
     const options = { cwd, env: { ...process.env, ...env, PM2_HOME, PM2_DISABLE_VERSION_CHECK: "true" } };
@@ -50,7 +50,7 @@ async function startPm2(env: NodeJS.ProcessEnv): Promise<Pm2> {
     );
     return all.map(({ name, pid, pm2_env }) => ({ name, pid, status: pm2_env.status, restarts: pm2_env.restart_time }));
   };
-  await run("start", "ecosystem.config.cjs");
+  await run("start", config);
   return { run, list };
 }
 
@@ -85,4 +85,18 @@ it("contract server 5: a reload lets runs finish, and one server is there all th
   expect(after.map(({ status, restarts }) => `${status} ${restarts}`)).toEqual(["online 1", "online 0"]);
   expect(after[0]?.pid).not.toBe(before[0]?.pid);
   expect(after[1]?.pid).toBe(before[1]?.pid);
+});
+
+it("would end them if PM2 sent its signal to the agents as well", { timeout: 120_000 }, async () => {
+  const [port = ""] = await freePorts();
+  const files = await scratch();
+  const config = join(files, "treekill.config.cjs");
+  const ours = JSON.stringify(join(cwd, "ecosystem.config.cjs"));
+  const changes = JSON.stringify({ cwd, treekill: true });
+  writeFileSync(config, `module.exports = { apps: require(${ours}).apps.map((app) => ({ ...app, ...${changes} })) };`);
+  const env = { PORTS: port, STORE_DIR: join(files, "sessions"), LEASEHOLD_AGENT: AGENT };
+  const pm2 = await startPm2(env, config);
+  const rest = await prompt(`http://127.0.0.1:${port}`, "ended", join(files, "go"));
+  await pm2.run("reload", `leasehold-${port}`);
+  expect((await rest()).at(-1)).toMatchObject({ type: "failed", signal: "SIGINT" });
 });
