@@ -8,8 +8,11 @@ const ISOLATED: ReadonlySet<string> = new Set(["packages/leash", "apps/server"])
 
 /** Begun last, one of these would keep one worker busy while the others have nothing left to do. The longest first. */
 const LONGEST = [
+  "examples/next/test/server.test.ts",
   "apps/simulator/test/campaign.test.ts",
   "apps/server/test/takeover.test.ts",
+  "examples/systemd/test/service.test.ts",
+  "examples/pm2/test/reload.test.ts",
   "packages/leash/test/holder-death.test.ts",
   "packages/flocklease/test/interleavings.test.ts",
   "apps/server/test/agent.test.ts",

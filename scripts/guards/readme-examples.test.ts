@@ -1,6 +1,7 @@
 /**
- * The examples in the READMEs run as printed, and print what their comments say: `console.log(...); // this`. They run where
- * a reader's program would, in a folder of its own with the packages installed.
+ * The examples in the READMEs and in docs/ run as printed, and print what their comments say: `console.log(...); // this`.
+ * They run where a reader's program would, in a folder of its own with the packages installed. Blocks with a title are the
+ * files of an example, whose own tests compare and run them.
  */
 
 import { execFile } from "node:child_process";
@@ -12,6 +13,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const packages = fileURLToPath(new URL("../../packages", import.meta.url));
+const docs = fileURLToPath(new URL("../../docs", import.meta.url));
 const names = readdirSync(packages);
 
 let folder: string;
@@ -25,9 +27,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-function examplesOf(name: string): string[] {
-  const readme = readFileSync(join(packages, name, "README.md"), "utf8");
-  return [...readme.matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
+function examplesOf(page: string): string[] {
+  return [...readFileSync(page, "utf8").matchAll(/^```[jt]s\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
 }
 
 async function run(code: string): Promise<string[]> {
@@ -36,17 +37,25 @@ async function run(code: string): Promise<string[]> {
   return stdout.trimEnd().split("\n");
 }
 
+async function keepsItsPromises(code: string): Promise<void> {
+  const promised = [...code.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, said]) => said);
+  expect(promised).not.toEqual([]);
+  const printed = await run(code);
+  expect(printed.filter((line) => promised.includes(line))).toEqual(promised);
+}
+
 describe.each(names)("%s", (name) => {
-  const examples = examplesOf(name);
+  const examples = examplesOf(join(packages, name, "README.md"));
 
   it("shows how it is used", () => {
     expect(examples).not.toEqual([]);
   });
 
-  it.each(examples)("keeps what its example promises (%#)", { timeout: 60_000 }, async (code) => {
-    const promised = [...code.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, said]) => said);
-    expect(promised).not.toEqual([]);
-    const printed = await run(code);
-    expect(printed.filter((line) => promised.includes(line))).toEqual(promised);
-  });
+  it.each(examples)("keeps what its example promises (%#)", { timeout: 60_000 }, keepsItsPromises);
+});
+
+const pages = readdirSync(docs).filter((page) => examplesOf(join(docs, page)).length > 0);
+
+describe.each(pages)("docs/%s", (page) => {
+  it.each(examplesOf(join(docs, page)))("keeps what its example promises (%#)", { timeout: 60_000 }, keepsItsPromises);
 });
