@@ -8,14 +8,13 @@
  * steps); that costs a written file or two.
  *
  * A turn that is waited for keeps the process alive: whoever awaits it has nothing else that does.
- *
- * `proper-lockfile` adds listeners for exit and for many signals when it is imported, so it is imported at the first lock.
  */
 
 import { mkdir } from "node:fs/promises";
 import type { Clock } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
 import { quietly } from "./file-errors.js";
+import { lockLibrary } from "./lock-library.js";
 
 /** Ms. */
 const LONGEST_WAIT = 100;
@@ -41,8 +40,6 @@ export const OWN_TURN: Promise<Turn> = Promise.resolve({ waited: false, end: () 
 
 /** For whoever needs no lock: one process, or a simulator. */
 export const noLock: TransitionLock = { take: () => OWN_TURN };
-
-let library: Promise<typeof import("proper-lockfile", { with: { "resolution-mode": "require" }})> | undefined;
 
 /** Lock path to the end of the last turn that was asked for in this process, whichever lease asked. */
 const queues = new Map<string, Promise<void>>();
@@ -84,8 +81,7 @@ export class ProperLock implements TransitionLock {
     lockPath: string,
     deadline: number,
   ): Promise<{ unlock: (() => Promise<void>) | undefined; polled: boolean }> {
-    library ??= import("proper-lockfile").then((module) => module.default);
-    const { lock } = await library;
+    const { lock } = await lockLibrary();
     // Its own default throws from a timer.
     const onCompromised = (): void => undefined;
     const options = { lockfilePath: lockPath, realpath: false, stale: STALE, retries: 0, onCompromised };
