@@ -5,6 +5,7 @@ import { LeaseError, type LeaseErrorOptions, LeaseHeldError, type LossReason } f
  * `cause` is the authority's own answer where there was one.
  */
 export class LeaseLostError extends LeaseHeldError {
+  override readonly name: string = "LeaseLostError";
   declare readonly reason: LossReason;
 
   constructor(reason: LossReason, options: LeaseErrorOptions & { readonly message?: string | undefined } = {}) {
@@ -26,6 +27,8 @@ const LOSS: Readonly<Record<LossReason, string>> = {
  * done meanwhile; within five seconds it is held again or lost. `code` is `unavailable`.
  */
 export class LeaseInDoubtError extends LeaseError {
+  override readonly name: string = "LeaseInDoubtError";
+
   constructor(sessionId: string) {
     super("unavailable", "the lease is in doubt: it waits for the authority to confirm it", { sessionId });
   }

@@ -44,6 +44,8 @@ const BRAND = Symbol.for("@leasehold/session-lease/LeaseError");
 
 /** Base of every error of the port. */
 export class LeaseError extends Error {
+  // Spelled out in each class: the name of the class itself does not survive a minifier.
+  override readonly name: string = "LeaseError";
   readonly code: LeaseErrorCode;
   /** The same call may succeed later without anything being changed. */
   readonly retryable: boolean;
@@ -52,7 +54,6 @@ export class LeaseError extends Error {
 
   constructor(code: LeaseErrorCode, message: string, options: LeaseErrorOptions = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
-    this.name = new.target.name;
     this.code = code;
     this.retryable = options.retryable ?? (code === "held" || code === "unavailable" || code === "unknown-outcome");
     this.operation = options.operation;
@@ -69,6 +70,7 @@ export interface LeaseHeldOptions extends LeaseErrorOptions {
 
 /** Someone else owns the session, or the caller's own hold is gone. */
 export class LeaseHeldError extends LeaseError {
+  override readonly name: string = "LeaseHeldError";
   /** On renew and transfer: how the caller's hold was lost. Absent on acquire. */
   readonly reason: LossReason | undefined;
   /** On acquire: ms until the present hold runs out if it is not renewed; never negative. */
@@ -85,48 +87,64 @@ export class LeaseHeldError extends LeaseError {
 }
 
 export class LeaseUnsupportedError extends LeaseError {
+  override readonly name: string = "LeaseUnsupportedError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("unsupported", message, options);
   }
 }
 
 export class LeaseUnavailableError extends LeaseError {
+  override readonly name: string = "LeaseUnavailableError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("unavailable", message, options);
   }
 }
 
 export class LeaseUnknownOutcomeError extends LeaseError {
+  override readonly name: string = "LeaseUnknownOutcomeError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("unknown-outcome", message, options);
   }
 }
 
 export class LeaseDeniedError extends LeaseError {
+  override readonly name: string = "LeaseDeniedError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("denied", message, options);
   }
 }
 
 export class LeaseInvalidError extends LeaseError {
+  override readonly name: string = "LeaseInvalidError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("invalid", message, options);
   }
 }
 
 export class LeaseCorruptError extends LeaseError {
+  override readonly name: string = "LeaseCorruptError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("corrupt", message, options);
   }
 }
 
 export class LeaseIncompatibleError extends LeaseError {
+  override readonly name: string = "LeaseIncompatibleError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("incompatible", message, options);
   }
 }
 
 export class LeaseClosedError extends LeaseError {
+  override readonly name: string = "LeaseClosedError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("closed", message, options);
   }
@@ -134,6 +152,8 @@ export class LeaseClosedError extends LeaseError {
 
 /** `cause` is the signal's own reason. */
 export class LeaseAbortedError extends LeaseError {
+  override readonly name: string = "LeaseAbortedError";
+
   constructor(message: string, options?: LeaseErrorOptions) {
     super("aborted", message, options);
   }

@@ -20,11 +20,12 @@ const BRAND = Symbol.for("@leasehold/session-runs/RunError");
 
 /** Base of this package's own errors. Recognised by a brand, so that two copies of the package understand each other. */
 export class RunError extends Error {
+  // Spelled out in each class: the name of the class itself does not survive a minifier.
+  override readonly name: string = "RunError";
   readonly code: RunErrorCode;
 
   constructor(code: RunErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
-    this.name = new.target.name;
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });
   }
@@ -34,6 +35,7 @@ type Refusal = Readonly<{ retryAfterMs: number; heldForMs: number | undefined }>
 
 /** Another run in this process drives the session. It says nothing about whose run that is. */
 export class SessionBusyError extends RunError {
+  override readonly name: string = "SessionBusyError";
   /** Ms after which trying again makes sense. */
   readonly retryAfterMs: number;
   /** Ms for which the other run has lasted. */
@@ -48,6 +50,7 @@ export class SessionBusyError extends RunError {
 
 /** Another process drives the session. `cause` is the `LeaseHeldError`, so `isLeaseHeld` is true of this one too. */
 export class SessionLeasedElsewhereError extends RunError {
+  override readonly name: string = "SessionLeasedElsewhereError";
   /** Ms after which trying again makes sense: the holder goes on renewing, so this is not what is left of its ttl. */
   readonly retryAfterMs: number;
   /** Ms for which the other hold has lasted, where the authority tells. */
@@ -62,6 +65,8 @@ export class SessionLeasedElsewhereError extends RunError {
 
 /** Why a run was refused, or its signal aborted, while this process drains. */
 export class DrainError extends RunError {
+  override readonly name: string = "DrainError";
+
   constructor() {
     super("draining", "this process is shutting down");
   }
@@ -69,6 +74,8 @@ export class DrainError extends RunError {
 
 /** Why a run's signal was aborted: `cancel` was called. */
 export class RunCancelledError extends RunError {
+  override readonly name: string = "RunCancelledError";
+
   constructor() {
     super("run_cancelled", "the run was cancelled");
   }
@@ -76,6 +83,7 @@ export class RunCancelledError extends RunError {
 
 /** Why a run's signal was aborted: somebody asked its holder to let go. */
 export class ReleaseRequestedError extends RunError {
+  override readonly name: string = "ReleaseRequestedError";
   readonly request: ReleaseRequest;
 
   constructor(request: ReleaseRequest) {
@@ -89,6 +97,7 @@ export type RunLimit = "maxHold" | "idleTimeout";
 
 /** Why a run's signal was aborted: it has reached a limit. */
 export class RunTimedOutError extends RunError {
+  override readonly name: string = "RunTimedOutError";
   readonly limit: RunLimit;
   /** The limit, in ms. */
   readonly ms: number;

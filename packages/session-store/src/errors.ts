@@ -34,11 +34,12 @@ export type StoreErrorCode =
 
 /** Base of all errors thrown here. */
 export class StoreError extends Error {
+  // Spelled out in each class: the name of the class itself does not survive a minifier.
+  override readonly name: string = "StoreError";
   readonly code: StoreErrorCode;
 
   constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = new.target.name;
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });
   }
@@ -46,6 +47,7 @@ export class StoreError extends Error {
 
 /** A higher token has written: whoever holds this one has lost the session and must stop. */
 export class StaleTokenError extends StoreError {
+  override readonly name: string = "StaleTokenError";
   readonly sessionId: string;
   readonly token: bigint;
   /** The highest token known when the call was refused. */
@@ -60,6 +62,7 @@ export class StaleTokenError extends StoreError {
 }
 
 export class SessionExistsError extends StoreError {
+  override readonly name: string = "SessionExistsError";
   readonly sessionId: string;
 
   constructor(sessionId: string) {
@@ -69,6 +72,7 @@ export class SessionExistsError extends StoreError {
 }
 
 export class UnknownSessionError extends StoreError {
+  override readonly name: string = "UnknownSessionError";
   readonly sessionId: string;
 
   constructor(sessionId: string) {
@@ -79,6 +83,7 @@ export class UnknownSessionError extends StoreError {
 
 /** The store belongs to another lease domain: two servers on one store must share a lock. */
 export class LeaseDomainMismatchError extends StoreError {
+  override readonly name: string = "LeaseDomainMismatchError";
   readonly stored: string;
   readonly offered: string;
 
@@ -91,6 +96,8 @@ export class LeaseDomainMismatchError extends StoreError {
 
 /** An argument was refused; nothing was written. */
 export class StoreInvalidError extends StoreError {
+  override readonly name: string = "StoreInvalidError";
+
   constructor(message: string, options?: ErrorOptions) {
     super("invalid", message, options);
   }
@@ -98,6 +105,7 @@ export class StoreInvalidError extends StoreError {
 
 /** The storage failed: full, gone, in error. A write may or may not have happened. `path` is the host's. */
 export class StoreUnavailableError extends StoreError {
+  override readonly name: string = "StoreUnavailableError";
   readonly path: string;
 
   constructor(message: string, path: string, options?: ErrorOptions) {
@@ -108,6 +116,7 @@ export class StoreUnavailableError extends StoreError {
 
 /** The storage refuses this process: permissions, or a read-only file system. `path` is the host's. */
 export class StoreDeniedError extends StoreError {
+  override readonly name: string = "StoreDeniedError";
   readonly path: string;
 
   constructor(message: string, path: string, options?: ErrorOptions) {
@@ -118,6 +127,7 @@ export class StoreDeniedError extends StoreError {
 
 /** What is stored contradicts itself. `path` names the file to look at. */
 export class StoreCorruptError extends StoreError {
+  override readonly name: string = "StoreCorruptError";
   readonly path: string;
 
   constructor(message: string, path: string) {
@@ -128,6 +138,7 @@ export class StoreCorruptError extends StoreError {
 
 /** What is stored was written by a newer format of this package. */
 export class StoreIncompatibleError extends StoreError {
+  override readonly name: string = "StoreIncompatibleError";
   readonly version: number;
 
   constructor(version: number) {
@@ -137,12 +148,16 @@ export class StoreIncompatibleError extends StoreError {
 }
 
 export class StoreClosedError extends StoreError {
+  override readonly name: string = "StoreClosedError";
+
   constructor() {
     super("closed", "the session store is closed");
   }
 }
 
 export class StoreAbortedError extends StoreError {
+  override readonly name: string = "StoreAbortedError";
+
   constructor(reason: unknown) {
     super("aborted", "the call was aborted", { cause: reason });
   }
