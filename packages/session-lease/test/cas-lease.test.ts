@@ -178,12 +178,26 @@ test("the store's own clock decides, and is rounded down", async () => {
 test("a holder whose process is proved gone is replaced at once; one that is not proved so never", async () => {
   const self: ProcessIdentity = { pid: 1, startTime: "1", bootId: "b", pidNamespace: "p", timeNamespace: "t" };
   let gone = false;
-  const { lease } = over(new MapStore().store(), { ownProcess: () => self, isProcessGone: () => gone });
+  const map = new MapStore();
+  const { lease } = over(map.store(), {
+    ownProcess: () => self,
+    isProcessGone: () => gone,
+    scan: () => [...map.records].map(([sessionId, { record }]) => ({ sessionId, record })),
+  });
   await lease.acquire("tied", "a", { tiedToProcess: true });
   await lease.acquire("loose", "a");
   expect(await codeOf(lease.acquire("tied", "b"))).toBe("held");
+  expect(await lease.inspect("tied")).not.toHaveProperty("holderGone");
   gone = true;
+  expect(await lease.inspect("tied")).toMatchObject({ owner: "a", holderGone: true });
+  expect((await lease.list()).leases.map(({ sessionId, holderGone }) => [sessionId, holderGone])).toEqual([
+    ["loose", undefined],
+    ["tied", true],
+  ]);
   expect((await lease.acquire("tied", "b")).previous).toMatchObject({ owner: "a", ended: "dead" });
+  gone = false;
+  expect(await lease.inspect("tied")).toMatchObject({ owner: "b" });
+  gone = true;
   expect(await codeOf(lease.acquire("loose", "b"))).toBe("held");
 });
 
