@@ -114,6 +114,34 @@ describe("errors of the store", () => {
     expect(map.records.get("s")?.record.standing).toBe("released");
   });
 
+  test.each([
+    ["one hold has", 1, "released"],
+    ["two holds have", 2, "unknown-outcome"],
+  ])(
+    "a release is not told as another's when %s come since, and its own answer was lost",
+    async (_what, holds, end) => {
+      const map = new MapStore();
+      const inner = map.store();
+      const rival = over(map.store()).lease;
+      const { lease } = over({
+        ...inner,
+        swap: async (id, version, next, context) => {
+          const swapped = await inner.swap(id, version, next, context);
+          if (next?.standing !== "released") return swapped;
+          for (let hold = 1; hold <= holds; hold++) {
+            const held = await rival.acquire(id, `rival-${hold}`);
+            if (hold < holds) await rival.release(held);
+          }
+          throw new LeaseUnknownOutcomeError("no answer");
+        },
+      });
+      const held = await lease.acquire("s", "o");
+      const told = await lease.release(held).catch((error: unknown) => leaseErrorCode(error));
+      expect(told).toBe(end);
+      expect(map.records.get("s")?.record.owner).toBe(`rival-${holds}`);
+    },
+  );
+
   test("a store that never knows is given up, as unknown", async () => {
     let swaps = 0;
     const { lease, clock } = over({
