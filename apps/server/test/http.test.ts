@@ -73,7 +73,7 @@ describe("sessions", { timeout: TIMEOUT }, () => {
     });
   });
 
-  it("are deleted, and may be created again under a higher token", async () => {
+  it("B78: are deleted, and may be created again under a higher token", async () => {
     const id = await create(server, "mortal");
     await (await prompt(server, id, "hello")).rest();
     const { token } = (await call("GET", sessionUrl(server, id))).body;
