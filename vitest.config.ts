@@ -19,6 +19,12 @@ const LONGEST = [
   "packages/flocklease/test/stale-lock-rounds.test.ts",
   "apps/simulator/test/mutants.test.ts",
   "apps/server/test/drain.test.ts",
+  "apps/server/test/bad-input.test.ts",
+  "apps/server/test/second-request.test.ts",
+  "apps/server/test/process-managers.test.ts",
+  "apps/server/test/story.test.ts",
+  "apps/server/test/idempotency.test.ts",
+  "apps/server/test/follow.test.ts",
 ];
 
 class LongestFirst extends BaseSequencer {

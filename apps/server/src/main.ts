@@ -10,7 +10,8 @@ import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type Logger, pino } from "pino";
 import { stayAlive } from "./process-clock.js";
-import { HelpShown, parseFlags, unknownVariables } from "./start/flags.js";
+import { unknownVariables } from "./start/flag-table.js";
+import { HelpShown, parseFlags } from "./start/flags.js";
 import type { ServerOptions } from "./start/server-options.js";
 import { type RunningServer, startServer } from "./start/start-server.js";
 import { UsageError } from "./start/usage-error.js";
@@ -18,6 +19,9 @@ import { UsageError } from "./start/usage-error.js";
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
 };
+
+/** `kill`, Docker, Kubernetes and systemd; Ctrl-C and PM2; nodemon. SIGHUP is left alone: `nohup` has it ignored. */
+const DRAIN_SIGNALS = ["SIGTERM", "SIGINT", "SIGUSR2"] as const;
 
 /** Bytes of log that may wait for a reader; what comes beyond is dropped. */
 const MAX_LOG_WAITING = 8 * 1_048_576;
@@ -29,6 +33,8 @@ const LOG = pino.destination({ dest: 2, sync: false, maxLength: MAX_LOG_WAITING 
 
 async function main(): Promise<void> {
   stayAlive();
+  // Whoever reads it may have gone; that is no reason to end.
+  process.stdout.on("error", () => {});
   const options = optionsOrExit();
   const log = pino({ level: options.logLevel, base: { pid: process.pid } }, LOG);
   for (const name of unknownVariables(process.env)) {
@@ -48,10 +54,12 @@ async function main(): Promise<void> {
     process.exit(1);
   }
   if (ending()) return;
-  process.stdout.write(`${JSON.stringify({ event: "listening", url: server.url })}\n`);
-  log.info({ event: "listening", url: server.url });
-  // Process managers that started this one with a channel wait for this word.
-  process.send?.("ready");
+  const { url, adminUrl } = server;
+  const listening = { event: "listening", url, ...(adminUrl !== undefined && { adminUrl }) };
+  process.stdout.write(`${JSON.stringify(listening)}\n`);
+  log.info(listening);
+  // Process managers that started this one with a channel wait for this word. One that has closed it does not.
+  process.send?.("ready", undefined, undefined, () => {});
 }
 
 function optionsOrExit(): ServerOptions {
@@ -78,7 +86,7 @@ function exitWithUsage(error: UsageError): never {
  */
 function endOnSignals(starting: Promise<RunningServer>, log: Logger): () => boolean {
   let ending = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  for (const signal of DRAIN_SIGNALS) {
     process.on(signal, () => {
       if (ending) process.exit(128 + constants.signals[signal]);
       ending = true;

@@ -1,7 +1,7 @@
 /** What the server counts, in Prometheus' words. Labels have few values, all known; no session, run or owner is in one. */
 
 import type { HoldEnd, LossReason } from "@leasehold/session-lease";
-import type { RunObserver } from "@leasehold/session-runs";
+import { RUN_METRICS, type RunObserver, type RunStats } from "@leasehold/session-runs";
 import type { SessionStore } from "@leasehold/session-store";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Outcome } from "./run/conduct-run.js";
@@ -15,56 +15,55 @@ const LONG = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600];
 
 /** What is read when it is asked for. */
 export interface MetricSources {
-  readonly store: SessionStore;
+  readonly store: Pick<SessionStore, "stats">;
+  readonly runStats: () => RunStats;
   readonly isDraining: () => boolean;
   readonly backendAnswers: () => boolean;
-  readonly leasesHeld: () => number;
-  readonly runsUnsettled: () => number;
+  readonly followers: () => number;
 }
+
+type Name = keyof typeof RUN_METRICS;
 
 export class ServerMetrics {
   readonly #registry = new Registry();
-  readonly #acquires = this.#counter("leasehold_acquires_total", "Acquires, by outcome.", "outcome");
-  readonly #acquireTime = this.#histogram("leasehold_acquire_duration_seconds", "Time that acquires took.", QUICK);
-  readonly #refusals = this.#counter(
-    "leasehold_refusals_total",
-    "Runs refused because the session is driven here or elsewhere.",
-    "where",
-  );
-  readonly #takeovers = this.#counter(
-    "leasehold_takeovers_total",
-    "Grants after another hold, by its end.",
-    "previous",
-  );
-  readonly #renewals = this.#counter("leasehold_renewals_total", "Confirmed renewals.");
-  readonly #renewalFailures = this.#counter("leasehold_renewal_failures_total", "Failed renewals, by code.", "code");
-  readonly #renewalLag = this.#histogram(
-    "leasehold_renewal_lag_seconds",
-    "From when a renewal was due until it was confirmed.",
-    QUICK,
-  );
-  readonly #doubts = this.#counter("leasehold_doubts_total", "Times that a lease was in doubt.");
-  readonly #losses = this.#counter("leasehold_losses_total", "Leases lost, by reason.", "reason");
-  readonly #requests = this.#counter("leasehold_release_requests_total", "Requests to let go that reached a holder.");
-  readonly #releases = this.#counter("leasehold_releases_total", "Releases, by outcome.", "outcome");
-  readonly #runTime = this.#histogram("leasehold_run_duration_seconds", "Time that prompts took.", LONG, "outcome");
+  readonly #acquires = this.#counter("leasehold_acquires_total");
+  readonly #acquireTime = this.#histogram("leasehold_acquire_duration_seconds", QUICK);
+  readonly #refusals = this.#counter("leasehold_refusals_total");
+  readonly #waitTime = this.#histogram("leasehold_wait_duration_seconds", LONG);
+  readonly #takeovers = this.#counter("leasehold_takeovers_total");
+  readonly #renewals = this.#counter("leasehold_renewals_total");
+  readonly #renewalFailures = this.#counter("leasehold_renewal_failures_total");
+  readonly #renewalLag = this.#histogram("leasehold_renewal_lag_seconds", QUICK);
+  readonly #atRisk = this.#counter("leasehold_at_risk_total");
+  readonly #doubts = this.#counter("leasehold_doubts_total");
+  readonly #losses = this.#counter("leasehold_losses_total");
+  readonly #requests = this.#counter("leasehold_release_requests_total");
+  readonly #asked = this.#counter("leasehold_releases_asked_total");
+  readonly #abandoned = this.#counter("leasehold_abandoned_total");
+  readonly #releases = this.#counter("leasehold_releases_total");
+  /** Of prompts: what else holds a session here for a moment is no run to its operator. */
+  readonly #runTime = this.#histogram("leasehold_run_duration_seconds", LONG);
 
   /** For `SessionRuns`. */
   readonly observer: RunObserver = {
-    acquireEnded: (end, ms) => {
-      this.#acquires.inc({ outcome: end });
+    acquireEnded: (outcome, ms) => {
+      this.#acquires.inc({ outcome });
       this.#acquireTime.observe(ms / 1_000);
     },
     refused: (where) => this.#refusals.inc({ where }),
+    waited: (outcome, ms) => this.#waitTime.observe({ outcome }, ms / 1_000),
     tookOver: (previous) => this.#takeovers.inc({ previous }),
     renewed: (lagMs) => {
       this.#renewals.inc();
       this.#renewalLag.observe(lagMs / 1_000);
     },
     renewFailed: (code) => this.#renewalFailures.inc({ code }),
+    atRisk: () => this.#atRisk.inc(),
     doubted: () => this.#doubts.inc(),
     lost: (reason) => this.#losses.inc({ reason }),
     releaseRequested: () => this.#requests.inc(),
+    releaseAsked: () => this.#asked.inc(),
+    abandoned: () => this.#abandoned.inc(),
     released: (outcome) => this.#releases.inc({ outcome }),
   };
 
@@ -74,6 +73,7 @@ export class ServerMetrics {
     for (const previous of HOLD_ENDS) this.#takeovers.inc({ previous }, 0);
     for (const outcome of OUTCOMES) this.#runTime.zero({ outcome });
     for (const outcome of ["granted", "held"]) this.#acquires.inc({ outcome }, 0);
+    for (const where of ["here", "elsewhere"]) this.#refusals.inc({ where }, 0);
   }
 
   get contentType(): string {
@@ -89,9 +89,12 @@ export class ServerMetrics {
   }
 
   /** Once, when the parts of the server exist. */
-  readFrom({ store, isDraining, backendAnswers, leasesHeld, runsUnsettled }: MetricSources): void {
-    this.#reading("leasehold_leases_held", "Leases held now.", leasesHeld);
-    this.#reading("leasehold_runs_unsettled", "Runs told to end that have not ended.", runsUnsettled);
+  readFrom({ store, runStats, isDraining, backendAnswers, followers }: MetricSources): void {
+    const known = (name: Name, read: () => number): void => this.#reading(name, RUN_METRICS[name]?.help ?? name, read);
+    known("leasehold_leases_held", () => runStats().held);
+    known("leasehold_runs_waiting", () => runStats().waiting);
+    known("leasehold_runs_unsettled", () => runStats().unsettled);
+    this.#reading("leasehold_followers", "Clients that follow a session's log.", followers);
     this.#reading("leasehold_draining", "1 while the server drains.", () => Number(isDraining()));
     this.#reading("leasehold_backend_up", "1 if the backend answered when last asked.", () => Number(backendAnswers()));
     this.#total("leasehold_stale_writes_refused_total", "Writes refused for a token that is too low.", () => [
@@ -105,11 +108,13 @@ export class ServerMetrics {
     );
   }
 
-  #counter(name: string, help: string, ...labelNames: string[]): Counter {
+  #counter(name: Name): Counter {
+    const { help = name, labels: labelNames = [] } = RUN_METRICS[name] ?? {};
     return new Counter({ name, help, labelNames, registers: [this.#registry] });
   }
 
-  #histogram(name: string, help: string, buckets: number[], ...labelNames: string[]): Histogram {
+  #histogram(name: Name, buckets: number[]): Histogram {
+    const { help = name, labels: labelNames = [] } = RUN_METRICS[name] ?? {};
     return new Histogram({ name, help, buckets, labelNames, registers: [this.#registry] });
   }
 

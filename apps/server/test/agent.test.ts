@@ -123,7 +123,7 @@ describe("a command as agent", { timeout: TIMEOUT }, () => {
     expect((await call("GET", `${deaf.url}/healthz`)).status).toBe(200);
   });
 
-  it("goes on when its client is gone", async () => {
+  it("contract server 4: goes on when its client is gone", async () => {
     const id = await create(server);
     const stream = await prompt(server, id, "background 1\nsay done");
     await stream.next("started");
@@ -154,7 +154,7 @@ describe("a command as agent", { timeout: TIMEOUT }, () => {
     expect(lastOf(await stream.rest())).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
-  it("is counted, without a session's name in a label", async () => {
+  it("contract server 7: is counted, without a session's name in a label", async () => {
     await run("exit 3");
     const { body } = await call("GET", `${server.url}/metrics`);
     expect(body).toMatch(/^leasehold_acquires_total\{outcome="granted"\} [1-9]/m);
@@ -163,6 +163,6 @@ describe("a command as agent", { timeout: TIMEOUT }, () => {
     expect(body).toMatch(/^leasehold_losses_total\{reason="taken"\} 0$/m);
     expect(body).toMatch(/^leasehold_stale_writes_refused_total 0$/m);
     const labels = [...String(body).matchAll(/(\w+)="/g)].map(([, label]) => label);
-    expect(new Set(labels)).toEqual(new Set(["outcome", "previous", "reason", "le", "kind"]));
+    expect(new Set(labels)).toEqual(new Set(["outcome", "where", "previous", "reason", "le", "kind"]));
   });
 });

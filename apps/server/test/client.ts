@@ -57,16 +57,40 @@ export async function create(server: { url: string }, id?: string): Promise<stri
   return answer.body.id;
 }
 
-export async function prompt(server: { url: string }, id: string, text: string): Promise<EventReader> {
-  const hangUp = new AbortController();
-  const response = await fetch(sessionUrl(server, id, "/prompt"), {
+/** What goes with a prompt beside its text. */
+export interface PromptExtras {
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export async function prompt(
+  server: { url: string },
+  id: string,
+  text: string,
+  { body = {}, headers = {} }: PromptExtras = {},
+): Promise<EventReader> {
+  return await openStream(sessionUrl(server, id, "/prompt"), {
     method: "POST",
-    headers: JSON_TYPE,
-    body: JSON.stringify({ prompt: text }),
-    signal: hangUp.signal,
+    headers: { ...JSON_TYPE, ...headers },
+    body: JSON.stringify({ prompt: text, ...body }),
   });
+}
+
+/** Follows a session; `query` such as "after=3". */
+export async function follow(
+  server: { url: string },
+  id: string,
+  query = "",
+  headers: Readonly<Record<string, string>> = {},
+): Promise<EventReader> {
+  return await openStream(sessionUrl(server, id, `/events?follow=1&${query}`), { headers });
+}
+
+async function openStream(url: string, init: RequestInit): Promise<EventReader> {
+  const hangUp = new AbortController();
+  const response = await fetch(url, { ...init, signal: hangUp.signal });
   if (response.status !== 200 || response.body === null) {
-    throw new Error(`prompt: ${response.status} ${await response.text()}`);
+    throw new Error(`${url}: ${response.status} ${await response.text()}`);
   }
   return new EventReader(response, response.body, hangUp);
 }

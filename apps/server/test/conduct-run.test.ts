@@ -12,6 +12,7 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import type { Agent, AgentEnd, AgentRun } from "../src/agent/agent.js";
 import { conductRun } from "../src/run/conduct-run.js";
+import { RequestIndex } from "../src/run/request-index.js";
 import type { RunNews } from "../src/run/run-events.js";
 
 const log = pino({ level: "silent" });
@@ -42,9 +43,9 @@ async function conduct(agent: Agent, store: MemorySessionStore = new MemorySessi
   await store.create("s", 0n);
   const told: RunNews[] = [];
   const clock = new FakeClock();
-  const parts = { store, agent, clock, log, runTimeout: undefined };
+  const parts = { store, agent, clock, log, requests: new RequestIndex(store) };
   const outcome = new SessionRuns({ clock }).run("s", {}, (run) =>
-    conductRun(run, "go", parts, async (news) => void told.push(news)),
+    conductRun(run, { prompt: "go" }, parts, async (news) => void told.push(news)),
   );
   const settled = await outcome.then(
     (value) => ({ value }) as const,
@@ -133,10 +134,10 @@ it("gives an agent no time when the lease is lost", async () => {
   });
   const told: RunNews[] = [];
   const clock = new FakeClock();
-  const parts = { store, agent, clock, log, runTimeout: undefined };
+  const parts = { store, agent, clock, log, requests: new RequestIndex(store) };
   const conducted = new SessionRuns({ clock }).run("s", { signal: aborter.signal }, async (held) => {
     aborter.abort(lost);
-    return await conductRun(held, "go", parts, async (news) => void told.push(news));
+    return await conductRun(held, { prompt: "go" }, parts, async (news) => void told.push(news));
   });
   await expect(conducted).rejects.toBe(lost);
   expect(told.map(({ type }) => type)).toEqual(["started", "lease_lost"]);
@@ -170,9 +171,9 @@ it("tells nothing after a loss, not even an event that was on its way to the log
   });
   const told: RunNews[] = [];
   const clock = new FakeClock();
-  const parts = { store, agent, clock, log, runTimeout: undefined };
+  const parts = { store, agent, clock, log, requests: new RequestIndex(store) };
   const conducted = new SessionRuns({ clock }).run("s", { signal: aborter.signal }, (held) =>
-    conductRun(held, "go", parts, async (news) => void told.push(news)),
+    conductRun(held, { prompt: "go" }, parts, async (news) => void told.push(news)),
   );
   await expect(conducted).rejects.toBe(lost);
   expect(told.map(({ type }) => type)).toEqual(["started", "lease_lost"]);

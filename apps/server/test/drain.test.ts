@@ -7,7 +7,7 @@ import { fixture, ServerProcess, scratch } from "./server-process.js";
 
 const AGENT = `node ${fixture("agent.mjs")}`;
 
-describe("a server that is told to end", { timeout: 60_000 }, () => {
+describe("contract server 5: a server that is told to end", { timeout: 60_000 }, () => {
   it.each(["SIGTERM", "SIGINT"] as const)("by %s lets runs finish, and takes no more", async (signal) => {
     const storeDir = await scratch();
     const [one, two] = await Promise.all([start(storeDir), start(storeDir)]);
@@ -96,11 +96,6 @@ describe("a server that is told to end", { timeout: 60_000 }, () => {
     expect((await call("GET", sessionUrl(one, id))).status).toBe(200);
     one.terminate();
     expect(await one.exited).toMatchObject({ code: 0 });
-  });
-
-  it("tells a process manager when it is ready", async () => {
-    const one = new ServerProcess(["--port", "0", "--store-dir", await scratch()]);
-    expect(await one.ready).toEqual(["ready", undefined]);
   });
 });
 

@@ -3,10 +3,10 @@ import { type AddressInfo, connect } from "node:net";
 import { FakeClock } from "@leasehold/conformance";
 import Fastify, { type FastifyReply } from "fastify";
 import { expect, it, onTestFinished } from "vitest";
-import { EventStream } from "../src/http/event-stream.js";
+import { EventStream, frameOf, OF_A_FOLLOWER, OF_THE_RUN } from "../src/http/event-stream.js";
 
 /** A stream to a client on loopback that reads when it is told to. */
-async function streamToClient() {
+async function streamToClient(slowness = OF_THE_RUN) {
   const clock = new FakeClock();
   const app = Fastify({ forceCloseConnections: true });
   // In an array: a reply has a `then`, and a promise would wait for the answer itself.
@@ -23,10 +23,10 @@ async function streamToClient() {
   });
   client.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   const [reply] = await replied;
-  return { clock, client, reply, stream: new EventStream(reply, clock) };
+  return { clock, client, reply, stream: new EventStream(reply, clock, slowness) };
 }
 
-const news = (text: string) => ({ type: "output", seq: 7, body: { text } });
+const news = (text: string) => frameOf({ type: "output", seq: 7, body: { text } });
 
 it("sends events as they come, and a comment every 15 s", async () => {
   const { clock, client, stream } = await streamToClient();
@@ -37,7 +37,7 @@ it("sends events as they come, and a comment every 15 s", async () => {
   void stream.send(news("a"));
   await stream.opened;
   await clock.advance(14_999);
-  void stream.send({ type: "lease_lost", body: {} });
+  void stream.send(frameOf({ type: "lease_lost", body: {} }));
   await clock.advance(1);
   await clock.advance(15_000);
   stream.end();
@@ -91,6 +91,31 @@ it("cuts off a client that is behind for a second, and holds a bounded amount fo
   expect(stream.state).toBe("over");
   expect(reply.raw.destroyed).toBe(true);
   expect(await writing).toBeLessThan(BOUND);
+});
+
+it("lets little wait for one who follows, and gives it time", async () => {
+  const parts = await streamToClient(OF_A_FOLLOWER);
+  const { client, clock, reply, stream } = parts;
+  client.pause();
+  const writing = writeMuch(parts, 4_096);
+  await expect.poll(() => stream.behind !== undefined).toBe(true);
+  await clock.advance(29_999);
+  expect(stream.state).toBe("open");
+  await clock.advance(1);
+  expect(stream.state).toBe("over");
+  expect(reply.raw.destroyed).toBe(true);
+  expect(await writing).toBeLessThan(65_536 + 2 * PIECE.length);
+});
+
+it("is over at once when its client had gone before it was opened", async () => {
+  const { client, clock, reply, stream } = await streamToClient();
+  client.destroy();
+  await once(reply.raw, "close");
+  void stream.send(news("a"));
+  await stream.opened;
+  expect(stream.state).toBe("over");
+  expect(stream.signal.aborted).toBe(true);
+  expect(clock.pending).toBe(0);
 });
 
 it("is over when its client is gone, and sending on harms nobody", async () => {

@@ -3,7 +3,7 @@ import { FLAGS, parseFlags, UsageError, variableOf } from "../src/index.js";
 
 const parse = (args: string[], env: NodeJS.ProcessEnv = {}) => parseFlags(args, env, "1.2.3");
 
-describe("flags", () => {
+describe("contract server 1: flags", () => {
   it("have defaults for everything", () => {
     expect(parse([])).toEqual({
       host: "127.0.0.1",
@@ -34,6 +34,8 @@ describe("flags", () => {
           "--drain-timeout",
           "0s",
         )
+        .concat("--run-idle-timeout", "1m", "--advertise-url", "http://10.0.0.7:8080/x")
+        .concat("--admin-host", "10.0.0.7", "--admin-port", "9090", "--auth-token-file", "tokens")
         .concat("--allowed-host", "a.example,B.example:8080", "--allowed-host", "c.example.")
         .concat("--allowed-origin", "https://a.example", "--adopt-store", "--log-level", "silent"),
     );
@@ -47,6 +49,10 @@ describe("flags", () => {
       agent: ["node", "my agent.js", "--fast"],
       owner: "pod-1",
       runTimeout: 7_200_000,
+      runIdleTimeout: 60_000,
+      advertiseUrl: "http://10.0.0.7:8080/x",
+      admin: { host: "10.0.0.7", port: 9_090 },
+      authTokenFile: "tokens",
       drainTimeout: 0,
       allowedHosts: ["a.example", "b.example", "c.example"],
       allowedOrigins: ["https://a.example"],
@@ -64,6 +70,15 @@ describe("flags", () => {
     for (const { name } of FLAGS) expect(variableOf(name)).toMatch(/^LEASEHOLD_[A-Z_]+$/);
   });
 
+  it("allow an address beyond loopback with tokens, or if somebody says so aloud", () => {
+    expect(parse(["--host", "::", "--auth-token-file", "t"])).toMatchObject({ host: "::", authTokenFile: "t" });
+    expect(parse(["--host", "0.0.0.0", "--insecure-no-auth"])).toMatchObject({ host: "0.0.0.0" });
+    expect(parse(["--admin-port", "0"])).toMatchObject({ admin: { host: "127.0.0.1", port: 0 } });
+    for (const host of ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "0:0:0:0:0:0:0:1", "localhost"]) {
+      expect(() => parse(["--host", host])).not.toThrow();
+    }
+  });
+
   it("print the help and the version", () => {
     expect(() => parse(["--version"])).toThrow("1.2.3");
     for (const { name } of FLAGS) expect(() => parse(["--help"])).toThrow(`--${name}`);
@@ -79,10 +94,24 @@ describe("flags", () => {
     [["--port", "-1"], /not "-1"/],
     [[], /LEASEHOLD_PORT must be a port .* not "tcp:/, { LEASEHOLD_PORT: "tcp://10.0.0.1:80" }],
     [[], /LEASEHOLD_PORT is empty; leave it out/, { LEASEHOLD_PORT: "" }],
-    [["--host", "0.0.0.0"], /--host must be 127.0.0.1, ::1 or localhost, not "0.0.0.0": there is no authentication/],
-    [["--host", "::"], /not "::"/],
-    [["--host", "agents.example"], /not "agents.example"/],
-    [["--store-dir", " "], /--store-dir names no directory/],
+    [
+      ["--host", "0.0.0.0"],
+      /--host 0.0.0.0 can be reached from other machines.*--auth-token-file PATH, or --insecure-no/,
+    ],
+    [["--host", "::"], /--host :: can be reached/],
+    [["--host", "10.0.0.7"], /--host 10.0.0.7 can be reached/],
+    [[], /--host :: can be reached/, { LEASEHOLD_HOST: "::" }],
+    [["--admin-host", "::", "--admin-port", "1"], /--admin-host :: can be reached/],
+    [["--admin-host", "::1"], /--admin-host says where, but not at which port/],
+    [["--admin-port", "8080"], /--admin-port is --port/],
+    [["--host", "agents.example"], /must be an IP address such as .*, or localhost, not "agents.example"/],
+    [["--auth-token-file", "t", "--insecure-no-auth"], /asks for tokens and --insecure-no-auth for none; give one/],
+    [["--auth-token-file", " "], /--auth-token-file is empty; write a path/],
+    [["--advertise-url", "10.0.0.7"], /must be a URL such as http:/],
+    [["--advertise-url", "file:///x"], /must be a URL such as http:/],
+    [["--advertise-url", "http://a:b@c"], /a user name or a password, and everybody/],
+    [["--run-idle-timeout", "0s"], /a duration above 0/],
+    [["--store-dir", " "], /--store-dir is empty; write a path/],
     [["--store-dir", "a\0b"], /NUL/],
     [["--session-lease-dir", "l", "--session-lease", "none"], /--session-lease-dir and --session-lease each choose/],
     [["--session-lease-dir", "l"], /--session-lease-dir and --session-lease each/, { LEASEHOLD_SESSION_LEASE: "none" }],

@@ -73,7 +73,7 @@ describe("sessions", { timeout: TIMEOUT }, () => {
     });
   });
 
-  it("are deleted, and may be created again under a higher token", async () => {
+  it("B78: are deleted, and may be created again under a higher token", async () => {
     const id = await create(server, "mortal");
     await (await prompt(server, id, "hello")).rest();
     const { token } = (await call("GET", sessionUrl(server, id))).body;
@@ -104,7 +104,8 @@ describe("the echo agent", { timeout: TIMEOUT }, () => {
 });
 
 describe("a bad request", { timeout: TIMEOUT }, () => {
-  const cases: [string, string, string, unknown, number, string, RegExp][] = [
+  type Case = [string, string, string, unknown, number, string, RegExp];
+  const cases: Case[] = [
     ["an unknown session", "GET", "/v1/sessions/none", undefined, 404, "unknown_session", /no such session/],
     ["its events", "GET", "/v1/sessions/none/events", undefined, 404, "unknown_session", /./],
     ["a prompt to it", "POST", "/v1/sessions/none/prompt", { prompt: "x" }, 404, "unknown_session", /./],
@@ -130,10 +131,39 @@ describe("a bad request", { timeout: TIMEOUT }, () => {
       "a field of no meaning",
       "POST",
       "/v1/sessions/s/prompt",
-      { prompt: "x", on_busy: "wait" },
+      { prompt: "x", onBusy: "wait" },
       400,
       "invalid_request",
-      /"on_busy"/,
+      /"onBusy"/,
+    ],
+    [
+      "a way that is none",
+      "POST",
+      "/v1/sessions/s/prompt",
+      { prompt: "x", on_busy: "steal" },
+      400,
+      "invalid_request",
+      /on_busy must be reject, wait or interrupt/,
+    ],
+    ...([-1, 1.5, 600_001, "1s", null] as const).map(
+      (wait_ms): Case => [
+        `a wait of ${wait_ms}`,
+        "POST",
+        "/v1/sessions/s/prompt",
+        { prompt: "x", on_busy: "wait", wait_ms },
+        400,
+        "invalid_request",
+        /^wait_ms must be/,
+      ],
+    ),
+    [
+      "a wait without waiting",
+      "POST",
+      "/v1/sessions/s/prompt",
+      { prompt: "x", wait_ms: 1 },
+      400,
+      "invalid_request",
+      /wait_ms means nothing unless on_busy/,
     ],
     [
       "a seq that is none",
@@ -154,7 +184,7 @@ describe("a bad request", { timeout: TIMEOUT }, () => {
       /^limit must be from 1/,
     ],
     ["a page of none", "GET", "/v1/sessions/s/events?limit=0", undefined, 400, "invalid_request", /from 1 to 1000/],
-    ["a query of no meaning", "GET", "/v1/sessions/s/events?follow=1", undefined, 400, "invalid_request", /"follow"/],
+    ["a query of no meaning", "GET", "/v1/sessions/s/events?since=1", undefined, 400, "invalid_request", /"since"/],
     [
       "a body that is too large",
       "POST",
@@ -263,7 +293,7 @@ describe("a page of another site", { timeout: TIMEOUT }, () => {
     const id = await create(server);
     const asked = await call("OPTIONS", sessionUrl(server, id, "/prompt"), undefined, { origin });
     expect(asked.status).toBe(204);
-    expect(asked.headers.get("access-control-allow-headers")).toBe("content-type");
+    expect(asked.headers.get("access-control-allow-headers")?.split(", ")).toContain("content-type");
     const answer = await call("POST", sessionUrl(server, id, "/prompt"), { prompt: "hi" }, { origin });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("access-control-allow-origin")).toBe(origin);

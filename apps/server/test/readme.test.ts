@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { LeashError, type LeashErrorCode } from "@leasehold/leash";
 import { LeaseError, type LeaseErrorCode } from "@leasehold/session-lease";
-import { RunError, type RunErrorCode } from "@leasehold/session-runs";
+import { RunError, type RunErrorCode, SessionRuns } from "@leasehold/session-runs";
 import { MemorySessionStore, StoreError, type StoreErrorCode } from "@leasehold/session-store";
 import { expect, it } from "vitest";
 import { replyFor } from "../src/http/error-reply.js";
@@ -30,7 +30,8 @@ it("lists every metric, and no other", async () => {
   const metrics = new ServerMetrics();
   const store = new MemorySessionStore();
   const [no, none] = [() => false, () => 0];
-  metrics.readFrom({ store, isDraining: no, backendAnswers: no, leasesHeld: none, runsUnsettled: none });
+  const runs = new SessionRuns();
+  metrics.readFrom({ store, isDraining: no, backendAnswers: no, followers: none, runStats: () => runs.stats() });
   const exported = [...(await metrics.text()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
   const listed = [...README.matchAll(/`(leasehold_[a-z_]+)/g)].map(([, name]) => name);
   expect(listed.toSorted()).toEqual(exported.toSorted());

@@ -51,7 +51,9 @@ export class ServerProcess {
   readonly #live: LiveProcess;
   #stdout = "";
   #stderr = "";
+  #end: (code: number | null, signal: NodeJS.Signals | null) => void = () => {};
   #url: string | undefined;
+  #adminUrl: string | undefined;
 
   constructor(flags: readonly string[], { env, atEnd = onTestFinished, history }: Surroundings = {}) {
     const recording = history && [
@@ -71,12 +73,10 @@ export class ServerProcess {
       this.#stderr += chunk;
     });
     this.ready = once(this.#child, "message");
-    this.exited = once(this.#child, "close").then(([code, signal]) => ({
-      code,
-      signal,
-      stdout: this.#stdout,
-      stderr: this.#stderr,
-    }));
+    this.exited = new Promise((resolve) => {
+      this.#end = (code, signal) => resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr });
+      this.#child.on("close", this.#end);
+    });
     atEnd(async () => {
       this.#child.kill("SIGKILL");
       await this.exited;
@@ -89,13 +89,21 @@ export class ServerProcess {
     const listening = once(createInterface({ input: server.#child.stdout as NodeJS.ReadableStream }), "line");
     const first = await Promise.race([listening, server.exited]);
     if (!Array.isArray(first)) throw new Error(`the server ended with ${first.code}: ${first.stderr}`);
-    server.#url = (JSON.parse(String(first[0])) as { url: string }).url;
+    const { url, adminUrl } = JSON.parse(String(first[0])) as { url: string; adminUrl?: string };
+    server.#url = url;
+    server.#adminUrl = adminUrl;
     return server;
   }
 
   get url(): string {
     if (this.#url === undefined) throw new Error("the server does not listen");
     return this.#url;
+  }
+
+  /** Of the operators' own listener. */
+  get adminUrl(): string {
+    if (this.#adminUrl === undefined) throw new Error("the operators have no listener of their own");
+    return this.#adminUrl;
   }
 
   /** What it has logged so far. */
@@ -106,6 +114,21 @@ export class ServerProcess {
   /** Leaves its standard error unread from now on, as a log collector that hangs. */
   ignoreLog(): void {
     this.#child.stderr?.removeAllListeners("data").pause();
+  }
+
+  /** Closes the channel and both pipes, as whoever started it does by ending. */
+  abandon(): void {
+    // Without its pipes nobody hears that they are closed.
+    this.#child.on("exit", this.#end);
+    this.#child.disconnect();
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
+  /** As it was told. */
+  get storeDir(): string {
+    const flags = this.#child.spawnargs;
+    return flags[flags.indexOf("--store-dir") + 1] ?? "";
   }
 
   get pid(): number {

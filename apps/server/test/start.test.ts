@@ -25,7 +25,7 @@ describe("a server that starts", { timeout: 60_000 }, () => {
     expect(stderr).toContain('"event":"lease.acquired"');
   });
 
-  it("keeps its locks in the store's directory when no backend is named", async () => {
+  it("contract server 2: keeps its locks in the store's directory when no backend is named", async () => {
     const storeDir = join(await scratch(), "not", "yet", "there");
     const server = await ServerProcess.start(["--store-dir", storeDir]);
     await create(server, "x");
@@ -52,7 +52,7 @@ describe("a server that starts", { timeout: 60_000 }, () => {
     await until("it has logged the owner", () => server.log.includes('"owner":"pod-7-'));
   });
 
-  it("runs without leases when it is told to, says so, and deletes nothing", async () => {
+  it("contract server 2: runs without leases when it is told to, says so, and deletes nothing", async () => {
     const flags = ["--store-dir", await scratch(), "--session-lease", "none"];
     const server = await ServerProcess.start(flags);
     await until("it has said so", () => server.log.includes('"event":"lease.unleased"'));
@@ -81,17 +81,17 @@ describe("a server that cannot start", { timeout: 60_000 }, () => {
 
   it.each<[string[], RegExp]>([
     [["--prot", "1"], /^leasehold-server: unknown option '--prot'/],
-    [["--host", "0.0.0.0"], /no authentication/],
+    [["--host", "0.0.0.0"], /nobody would be asked who they are/],
     [["--session-lease", "none", "--session-lease-dir", "x"], /--session-lease-dir and --session-lease/],
     [["--agent", "no-such-agent --flag"], /--agent cannot be run: .*no-such-agent/],
-  ])("is told what to write instead: %j", async (flags, sentence) => {
+  ])("contract server 1: is told what to write instead: %j", async (flags, sentence) => {
     const { code, stdout, stderr } = await run(["--store-dir", await scratch(), ...flags]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(sentence);
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("has a file where its store or its leases should be, and leaves it alone", async () => {
+  it("contract server 3: has a file where its store or its leases should be, and leaves it alone", async () => {
     const dir = await scratch();
     await writeFile(join(dir, "file"), "precious");
     await mkdir(join(dir, "store"));

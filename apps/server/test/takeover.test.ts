@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => harness.close());
 
 describe("two servers, one store", () => {
-  it("refuses a second run: 409 with Retry-After from the other server, another 409 from the same", {
+  it("B73: refuses a second run: 409 with Retry-After from the other server, another 409 from the same", {
     timeout: TIMEOUT,
   }, async () => {
     const storeDir = await scratch();
@@ -61,7 +61,7 @@ describe("two servers, one store", () => {
     await expectAccepted(storeDir, id);
   });
 
-  it("takes over from a killed server in under a second, its agent dead first", { timeout: TIMEOUT }, async () => {
+  it("B06: takes over from a killed server in under a second, its agent dead first", { timeout: TIMEOUT }, async () => {
     const [storeDir, work] = [await scratch(), await scratch()];
     const flags = ["--session-lease-ttl", "1h", "--agent", `${STUBBORN} ${work}`];
     const [one, two] = await Promise.all([start("one", storeDir, flags), start("two", storeDir, flags)]);
@@ -96,7 +96,7 @@ describe("two servers, one store", () => {
     await expectAccepted(storeDir, id);
   });
 
-  it("lets a stopped server's run be lost to its successor", { timeout: TIMEOUT }, async () => {
+  it("B60: lets a stopped server's run be lost to its successor", { timeout: TIMEOUT }, async () => {
     const [storeDir, work] = [await scratch(), await scratch()];
     const flags = ["--session-lease-ttl", "3s", "--agent", `${STUBBORN} ${work}`];
     const [one, two] = await Promise.all([start("one", storeDir, flags), start("two", storeDir, flags)]);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Turnstile } from "../src/agent/turnstile.js";
+import { Turnstile } from "../src/turnstile.js";
 
 /** Work that ends when it is told to. */
 function latch() {

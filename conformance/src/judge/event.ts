@@ -40,6 +40,11 @@ export type MetaEvent = Readonly<{
    */
   unclocked?: boolean | undefined;
   /**
+   * Nobody but the calling process does what a call asks for, as with files on its own host: once that process has ended,
+   * nothing of a call that it never saw the end of happens any more. Without it there may be a server that still does it.
+   */
+  local?: boolean | undefined;
+  /**
    * Parts of an answer that this backend cannot tell; `retryAfterMs` of one that counts it later than it has looked at the
    * record, while that may change.
    */

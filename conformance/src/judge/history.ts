@@ -48,6 +48,7 @@ export interface History {
   readonly forgetAfter: number;
   readonly retries: boolean;
   readonly unclocked: boolean;
+  readonly local: boolean;
   readonly untold: ReadonlySet<Untold>;
   readonly breaks: readonly string[];
   readonly events: readonly Ordered<HistoryEvent>[];
@@ -112,6 +113,7 @@ function historyOf(meta: Omit<MetaEvent, "event" | "source">, merged: readonly H
     forgetAfter: meta.forgetAfter ?? Number.POSITIVE_INFINITY,
     retries: meta.retries ?? false,
     unclocked: meta.unclocked ?? false,
+    local: meta.local ?? false,
     untold: new Set(meta.untold),
     breaks: meta.breaks ?? [],
     events,

@@ -13,6 +13,8 @@
  * - Where the history says that the adapter `retries`, an acquire, a renewal or a release request may have been applied before
  *   the application that was answered: the reply was lost inside of the call, and it was decided anew. Any number of times
  *   on top of one another; with another hold or the end of its own in between, twice.
+ * - Where the history is `local`, an unknown call is settled where its process ended: every hypothesis goes on both with it
+ *   and without.
  * - A fault of the authority takes its turn as a call does.
  * - Time: the instant at which a call is judged lies in its own span of the authority's clock (`authority-time.ts`), and is
  *   exact for a grant. The order of applying is not asked to be the order of instants where calls overlap, because a store
@@ -80,9 +82,24 @@ class SessionSearch {
     marks.sort((a, b) => a.order - b.order || Number(a.ends) - Number(b.ends));
     for (const { step, ends } of marks) {
       if (!ends) this.#open.set(step.id, step);
+      else if (step.lapsed !== undefined && !this.#lapse(step, step.lapsed)) return;
       else if (step.ended === undefined) this.#close(step);
       else if (!this.#end(step, step.ended)) return;
     }
+  }
+
+  /** From here on it may have been applied, or not. False when the search had to be given up. */
+  #lapse(step: Step, lapsed: Instant): boolean {
+    const kept = new Hypotheses(this.#open);
+    const reached = this.#hypotheses.filter((hypothesis) => kept.add(hypothesis));
+    const mayComeFirst = ({ end, lapses }: Step): boolean => Number.isFinite(end) || lapses === step.lapses;
+    // Grows while it is walked over: with everything that may have come before.
+    for (const hypothesis of reached) {
+      reached.push(...this.#apply(hypothesis, mayComeFirst, lapsed).filter((next) => kept.add(next)));
+      if (kept.size > this.#possibilities) return this.#giveUp(step);
+    }
+    this.#hypotheses = this.#likeliest(kept.all(), step);
+    return true;
   }
 
   /** Whether it was applied no longer matters. */

@@ -150,6 +150,7 @@ function parseMeta(fields: Fields, source: Source): MetaEvent {
     forgetAfter: fields.durationIfGiven("forgetAfter"),
     retries: fields.flagIfGiven("retries"),
     unclocked: fields.flagIfGiven("unclocked"),
+    local: fields.flagIfGiven("local"),
     untold: untold as readonly Untold[] | undefined,
     breaks: fields.textsIfGiven("breaks"),
     source,

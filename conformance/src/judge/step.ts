@@ -17,6 +17,8 @@ export type Step = Readonly<{
   ended: Instant | undefined;
   /** From here on it can no longer be applied, if it never was. Infinity for most. */
   lapses: number;
+  /** It may have been applied by then although nothing showed it; absent: that is settled where it lapses. */
+  lapsed?: Instant | undefined;
   /** It may be applied any number of times until then. */
   repeats: boolean;
   /** Its answer names the hold before it, which therefore somebody saw: of this owner, or none. */
@@ -37,12 +39,36 @@ type Unnumbered = Omit<Step, "id">;
 /** The steps of one session; `calls` are its calls. */
 export function stepsOf(history: History, session: string, calls: readonly Call[], time: AuthorityTime): Step[] {
   const world = worldOf(history, calls);
-  const { retries } = history;
+  const { retries, local } = history;
   const faults = history.faults.filter(
     (fault) => fault.of === "authority" && fault.fault !== "step" && (fault.session ?? session) === session,
   );
-  const steps = [...calls.flatMap((call) => stepsOfCall(call, time, world, retries)), ...faults.map(stepOfFault)];
+  const deaths = local ? deathsOf(history) : new Map<string, Instant>();
+  const ofCalls = calls.flatMap((call) =>
+    stepsOfCall(call, time, world, retries).map((step) => lapsing(step, deaths.get(call.invoke.process))),
+  );
+  const steps = [...ofCalls, ...faults.map(stepOfFault)];
   return steps.map((step, id) => ({ ...step, id }));
+}
+
+/** When each process was gone for certain: a killed process is another one when it is started again. */
+function deathsOf({ kills, events }: History): ReadonlyMap<string, Instant> {
+  return new Map(
+    kills.map(({ process, order, at }) => {
+      // With a reading of the authority's clock, which the event itself does not carry.
+      const after = events.find(
+        (event) => event.order > order && (event.event === "invoke" || event.event === "return"),
+      );
+      return [process, { order, at, wall: after !== undefined && "wall" in after ? after.wall : undefined }];
+    }),
+  );
+}
+
+/** The same step, that of a process which dies: what is unknown of it has happened by then, or never will. */
+function lapsing(step: Unnumbered, death: Instant | undefined): Unnumbered {
+  const { ended, begin, lapses } = step;
+  if (death === undefined || ended !== undefined || death.order < begin || death.order > lapses) return step;
+  return { ...step, lapses: death.order, lapsed: death };
 }
 
 function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boolean): Unnumbered[] {

@@ -91,7 +91,7 @@ function end(code: number): never {
   process.exit(code);
 }
 
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR2"] as const) process.on(signal, () => {});
 // The holder died while something was being said to it; end of file follows.
 process.stdout.on("error", () => {});
 

@@ -26,7 +26,7 @@ import type {
   ReleaseOutcome,
 } from "./lease.js";
 import { compareBytes } from "./order.js";
-import { isLive, leaseInfoOf, leaseOf, MAX_TOKEN } from "./record.js";
+import { isLive, type LeaseRecord, leaseInfoOf, leaseOf, MAX_TOKEN } from "./record.js";
 import { whenAnswered } from "./settle.js";
 import type { Exhausted, Granted, Held, Refused } from "./transition.js";
 import { watchedSilence } from "./watched-silence.js";
@@ -110,7 +110,8 @@ class CasDriver<V> implements LeaseDriver {
       onStored: (sessionId, record, now) => this.#forgetter.note(sessionId, record, now),
     });
     const { scan, watch, domain, requests } = options;
-    if (scan !== undefined) this.list = (page, context) => listLive(scan.call(options, context), page, this.#now());
+    if (scan !== undefined)
+      this.list = (page, context) => listLive(scan.call(options, context), page, this.#now(), isProcessGone);
     if (watch !== undefined) {
       const waiter = new ChangeWaiter(options, watch.bind(options), clock, isProcessGone);
       this.waitForChange = (sessionId, signal) => waiter.wait(sessionId, signal);
@@ -182,7 +183,7 @@ class CasDriver<V> implements LeaseDriver {
     const loaded = await this.#options.load(sessionId, context);
     if (loaded?.broken !== undefined) throw loaded.broken;
     if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? asked)) return undefined;
-    return leaseInfoOf(sessionId, loaded.record);
+    return infoOf(sessionId, loaded.record, this.#options.isProcessGone);
   }
 
   async close(): Promise<void> {
@@ -195,18 +196,31 @@ class CasDriver<V> implements LeaseDriver {
   }
 }
 
+/** The hold as an observer sees it, with what is proved about its process. */
+function infoOf(
+  sessionId: string,
+  record: LeaseRecord,
+  isProcessGone: CasLeaseOptions<unknown>["isProcessGone"],
+): LeaseInfo {
+  const info = leaseInfoOf(sessionId, record);
+  return record.process !== undefined && isProcessGone?.(record.process) === true
+    ? { ...info, holderGone: true }
+    : info;
+}
+
 async function listLive(
   records: Iterable<Scanned> | AsyncIterable<Scanned>,
   { after, limit }: { after?: string; limit: number },
   asked: number,
+  isProcessGone: CasLeaseOptions<unknown>["isProcessGone"],
 ): Promise<LeasePage> {
-  const live: LeaseInfo[] = [];
+  const live: { sessionId: string; record: LeaseRecord }[] = [];
   for await (const { sessionId, record, now: storeNow } of records) {
     if (after !== undefined && compareBytes(sessionId, after) <= 0) continue;
-    if (isLive(record, storeNow ?? asked)) live.push(leaseInfoOf(sessionId, record));
+    if (isLive(record, storeNow ?? asked)) live.push({ sessionId, record });
   }
   live.sort((a, b) => compareBytes(a.sessionId, b.sessionId));
-  const leases = live.slice(0, limit);
+  const leases = live.slice(0, limit).map(({ sessionId, record }) => infoOf(sessionId, record, isProcessGone));
   const last = leases.at(-1);
   return live.length > limit && last !== undefined ? { leases, next: last.sessionId } : { leases };
 }

@@ -7,7 +7,8 @@
  * - *looking*: has the store's present record and version, and decides by `transition`.
  * - *unsure*: a swap of this run may have been applied, or may yet be. The run looks again. Acquire, renew and
  *   request-release are simply decided anew, since they give their owner the same thing twice; of the others the record
- *   shows the mark. Once another swap has moved the version, a late one is refused.
+ *   shows the mark, until two holds have come after it: then nobody knows. Once another swap has moved the version, a late
+ *   one is refused.
  *
  * A run ends with an outcome, with the caller's abort (before a swap, never in the middle of one), or with an error of the
  * store. A run that ends with an error while unsure says `unknown-outcome`, whatever the error, for `aborted` and
@@ -79,9 +80,12 @@ export class CasLoop<V> {
 
         const { outcome, next } = this.#decide(loaded, command, now);
         if (next === undefined && loaded?.broken === undefined) {
-          if (remembered === undefined) return outcome;
-          this.#remembered.delete(sessionId);
-          continue;
+          if (remembered !== undefined) {
+            this.#remembered.delete(sessionId);
+            continue;
+          }
+          if (unsure.some((tried) => isErased(loaded, tried) && leavesMark(command))) throw erased();
+          return outcome;
         }
 
         checkWanted(context);
@@ -167,6 +171,19 @@ function shows<V>(loaded: Loaded<V>, { next }: Tried): boolean {
   return (
     previous?.owner === next.owner && previous.token === next.token && previous.ended === (ended ?? previous.ended)
   );
+}
+
+/** Whether so much has come after the hold in question that the store would not show what became of it. */
+function isErased<V>(loaded: Loaded<V>, { next }: Tried): boolean {
+  const { record } = loaded ?? {};
+  if (next === undefined || record === undefined) return false;
+  const isOf = (hold: Readonly<{ owner: string; token: bigint }> | undefined): boolean =>
+    hold?.owner === next.owner && hold.token === next.token;
+  return !isOf(record) && !isOf(record.previous);
+}
+
+function erased(): LeaseUnknownOutcomeError {
+  return new LeaseUnknownOutcomeError("the hold has ended, and others since: by whom cannot be found out");
 }
 
 /** Two who break one hold at once are told apart, as far as they differ: only one of them broke it. */

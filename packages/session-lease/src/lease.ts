@@ -59,6 +59,8 @@ export type LeaseInfo = Omit<Lease, "previous"> &
     acquiredAt: number;
     /** As given at the acquire that began the hold, or replaced by its holder since; empty if none was. */
     metadata: Metadata;
+    /** The authority has proved that the process this hold is tied to no longer exists: the next acquire takes the session at once. */
+    holderGone?: true;
   }>;
 
 /**

@@ -114,6 +114,34 @@ describe("errors of the store", () => {
     expect(map.records.get("s")?.record.standing).toBe("released");
   });
 
+  test.each([
+    ["one hold has", 1, "released"],
+    ["two holds have", 2, "unknown-outcome"],
+  ])(
+    "a release is not told as another's when %s come since, and its own answer was lost",
+    async (_what, holds, end) => {
+      const map = new MapStore();
+      const inner = map.store();
+      const rival = over(map.store()).lease;
+      const { lease } = over({
+        ...inner,
+        swap: async (id, version, next, context) => {
+          const swapped = await inner.swap(id, version, next, context);
+          if (next?.standing !== "released") return swapped;
+          for (let hold = 1; hold <= holds; hold++) {
+            const held = await rival.acquire(id, `rival-${hold}`);
+            if (hold < holds) await rival.release(held);
+          }
+          throw new LeaseUnknownOutcomeError("no answer");
+        },
+      });
+      const held = await lease.acquire("s", "o");
+      const told = await lease.release(held).catch((error: unknown) => leaseErrorCode(error));
+      expect(told).toBe(end);
+      expect(map.records.get("s")?.record.owner).toBe(`rival-${holds}`);
+    },
+  );
+
   test("a store that never knows is given up, as unknown", async () => {
     let swaps = 0;
     const { lease, clock } = over({
@@ -178,12 +206,26 @@ test("the store's own clock decides, and is rounded down", async () => {
 test("a holder whose process is proved gone is replaced at once; one that is not proved so never", async () => {
   const self: ProcessIdentity = { pid: 1, startTime: "1", bootId: "b", pidNamespace: "p", timeNamespace: "t" };
   let gone = false;
-  const { lease } = over(new MapStore().store(), { ownProcess: () => self, isProcessGone: () => gone });
+  const map = new MapStore();
+  const { lease } = over(map.store(), {
+    ownProcess: () => self,
+    isProcessGone: () => gone,
+    scan: () => [...map.records].map(([sessionId, { record }]) => ({ sessionId, record })),
+  });
   await lease.acquire("tied", "a", { tiedToProcess: true });
   await lease.acquire("loose", "a");
   expect(await codeOf(lease.acquire("tied", "b"))).toBe("held");
+  expect(await lease.inspect("tied")).not.toHaveProperty("holderGone");
   gone = true;
+  expect(await lease.inspect("tied")).toMatchObject({ owner: "a", holderGone: true });
+  expect((await lease.list()).leases.map(({ sessionId, holderGone }) => [sessionId, holderGone])).toEqual([
+    ["loose", undefined],
+    ["tied", true],
+  ]);
   expect((await lease.acquire("tied", "b")).previous).toMatchObject({ owner: "a", ended: "dead" });
+  gone = false;
+  expect(await lease.inspect("tied")).toMatchObject({ owner: "b" });
+  gone = true;
   expect(await codeOf(lease.acquire("loose", "b"))).toBe("held");
 });
 

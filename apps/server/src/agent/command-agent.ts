@@ -9,9 +9,9 @@ import type { Clock, Moment } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
 import type { Logger } from "pino";
 import { pause } from "../pause.js";
+import { Turnstile } from "../turnstile.js";
 import type { Agent, AgentEnd, AgentRun, AgentTask } from "./agent.js";
 import { type OutputLine, outputLines } from "./output-lines.js";
-import { Turnstile } from "./turnstile.js";
 
 /**
  * Ms for which output is still read once no process of the group is left. Its pipe then holds little, and only a process

@@ -1,26 +1,34 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
-import { eventRoutes } from "../routes/events.js";
-import { operationRoutes } from "../routes/operations.js";
-import { promptRoutes } from "../routes/prompt.js";
-import type { ServerParts } from "../routes/server-parts.js";
-import { sessionRoutes } from "../routes/sessions.js";
 import { replyFor } from "./error-reply.js";
 import { HttpError } from "./http-error.js";
 import { answerPreflight, type GuardOptions, guardRequest } from "./request-guard.js";
 
 /** Bytes. A prompt of this size still fits into one event of the log, however it is escaped there. */
 const MAX_BODY = 524_288;
-/** Ms for a whole request to arrive. */
+/** Ms for a whole request to arrive, and between two looks for one that takes longer. */
 const REQUEST_TIMEOUT = 30_000;
+const LOOK_FOR_SLOW = 5_000;
 /** Longer than any id, so that one that is too long is refused as such. */
 const MAX_PARAM = 16_384;
 
-/** The HTTP side of a server: its routes, who may call them, and how errors are answered. */
-export function createApp(parts: ServerParts, guard: GuardOptions, log: Logger): FastifyInstance {
+export interface AppOptions {
+  readonly guard: GuardOptions;
+  readonly log: Logger;
+  /** Ms for a whole request to arrive; 30,000 unless given. */
+  readonly requestTimeout?: number;
+}
+
+/** The HTTP side of one listener: its routes, who may call them, and how errors are answered. */
+export function createApp(
+  routes: readonly ((app: FastifyInstance) => void)[],
+  { guard, log, requestTimeout = REQUEST_TIMEOUT }: AppOptions,
+): FastifyInstance {
   const app: FastifyInstance = Fastify({
     bodyLimit: MAX_BODY,
-    requestTimeout: REQUEST_TIMEOUT,
+    requestTimeout,
+    // Node takes the longer of the two for the whole request, whichever it is: so they are one.
+    http: { headersTimeout: requestTimeout, connectionsCheckingInterval: Math.min(LOOK_FOR_SLOW, requestTimeout) },
     forceCloseConnections: true,
     routerOptions: { maxParamLength: MAX_PARAM },
     clientErrorHandler: (error, socket) => {
@@ -33,7 +41,7 @@ export function createApp(parts: ServerParts, guard: GuardOptions, log: Logger):
   });
   app.removeContentTypeParser("text/plain");
   app.addHook("onRequest", async (request, reply) => {
-    guardRequest(request, reply, guard);
+    await guardRequest(request, reply, guard);
   });
   // Browsers ask with OPTIONS first; by then the guard has let the origin pass.
   app.options("/*", async (_, reply) => answerPreflight(reply));
@@ -51,10 +59,7 @@ export function createApp(parts: ServerParts, guard: GuardOptions, log: Logger):
     if (status === 413) reply.removeHeader("connection");
     sendError(reply, refusal);
   });
-  sessionRoutes(app, parts);
-  promptRoutes(app, parts);
-  eventRoutes(app, parts);
-  operationRoutes(app, parts);
+  for (const addTo of routes) addTo(app);
   return app;
 }
 

@@ -1,3 +1,4 @@
+import type { ActiveRun } from "@leasehold/session-runs";
 import type { FastifyInstance } from "fastify";
 import type { ServerParts } from "./server-parts.js";
 
@@ -18,6 +19,8 @@ export function operationRoutes(app: FastifyInstance, parts: ServerParts): void 
     });
   });
 
+  app.get("/v1/runs", async () => ({ runs: runs.active().map(shownRun) }));
+
   app.get("/metrics", async (_, reply) => {
     return await reply.type(metrics.contentType).send(await metrics.text());
   });
@@ -26,4 +29,22 @@ export function operationRoutes(app: FastifyInstance, parts: ServerParts): void 
     beginDrain();
     return await reply.code(202).send({ status: "draining", runs: runs.active().length });
   });
+}
+
+/** The server touches a run whenever its agent says something. */
+function shownRun({ sessionId, runId, token, state, startedAt, ageMs, touchedAt, renewedAt }: ActiveRun): object {
+  return {
+    sessionId,
+    runId,
+    token: token?.toString(),
+    state,
+    startedAt: instant(startedAt),
+    ageMs: Math.round(ageMs),
+    lastOutputAt: instant(touchedAt),
+    renewedAt: instant(renewedAt),
+  };
+}
+
+function instant(epochMs: number | undefined): string | undefined {
+  return epochMs === undefined ? undefined : new Date(epochMs).toISOString();
 }

@@ -7,6 +7,8 @@ export interface SessionParams {
   Params: { id: string };
 }
 
+type HoldParts = Pick<ServerParts, "runs" | "lease">;
+
 /** `unknown`: the session's lease record cannot be read, so nobody can drive it until an operator has repaired that. */
 export type SessionState = "idle" | "running_here" | "running_elsewhere" | "unknown";
 
@@ -24,7 +26,7 @@ export async function requireSession(id: string, store: SessionStore): Promise<v
  * must not keep the other sessions from being listed, so it is a state and no failure; a prompt is told what is wrong.
  */
 export async function stateOf(id: string, parts: ServerParts): Promise<SessionState> {
-  if (parts.runs.stateOf(id) !== undefined) return "running_here";
+  if (isHeldHere(id, parts)) return "running_here";
   try {
     return (await holderOf(id, parts)) === undefined ? "idle" : "running_elsewhere";
   } catch (error) {
@@ -34,7 +36,19 @@ export async function stateOf(id: string, parts: ServerParts): Promise<SessionSt
   }
 }
 
-/** The live hold on a session, where the backend can tell. */
-export async function holderOf(id: string, { lease }: ServerParts): Promise<LeaseInfo | undefined> {
-  return lease !== undefined && supports(lease, "inspect") ? await lease.inspect(id) : undefined;
+/** Whether anybody holds a session now, this server or another: without leases it knows only of itself. */
+export async function isHeld(id: string, parts: HoldParts): Promise<boolean> {
+  return isHeldHere(id, parts) || (await holderOf(id, parts)) !== undefined;
+}
+
+/** A run that waits here waits for another server. */
+function isHeldHere(id: string, { runs }: HoldParts): boolean {
+  const state = runs.stateOf(id);
+  return state !== undefined && state !== "waiting";
+}
+
+/** The hold on a session, where the backend can tell. That of a process that is proved to be gone holds nobody up. */
+export async function holderOf(id: string, { lease }: HoldParts): Promise<LeaseInfo | undefined> {
+  const info = lease !== undefined && supports(lease, "inspect") ? await lease.inspect(id) : undefined;
+  return info?.holderGone === true ? undefined : info;
 }

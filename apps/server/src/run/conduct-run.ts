@@ -5,7 +5,7 @@
  * - opening:  the fence is raised, and what a dead predecessor left is ended. Nothing of this run is in the log.
  * - ready:    the agent exists and waits. `started`, which names its processes, is written to the disk; then it runs.
  * - running:  each line it says is an `output` event. Left when the agent has ended by itself, or for `stopping`.
- * - stopping: cancelled, out of time, drained, lost, or the log cannot be written. The agent is asked to end, then made to.
+ * - stopping: cancelled, out of time, silent for too long, drained, lost, or the log cannot be written. The agent is asked to end, then made to.
  * - ended:    nothing of the agent is left. The final event is written, unless the hold was lost: then nothing is.
  *
  * The caller holds the lease until this has settled, so the final event is in the log before anybody else gets in.
@@ -17,10 +17,13 @@ import type { Run } from "@leasehold/session-runs";
 import type { JsonValue, SessionStore } from "@leasehold/session-store";
 import type { Logger } from "pino";
 import type { Agent, AgentEnd, AgentRun } from "../agent/agent.js";
+import { AlreadyBegunError } from "./once.js";
 import { succeed } from "./predecessor.js";
-import { type FailReason, GROUP_KEY, type RunEventType, type RunNews, shownEvent } from "./run-events.js";
+import type { RequestIndex } from "./request-index.js";
+import type { RequestKey } from "./request-key.js";
+import { type FailReason, GROUP_KEY, REQUEST_KEY, type RunEventType, type RunNews, shownEvent } from "./run-events.js";
 import { isLoss, RunWriter } from "./run-writer.js";
-import { RunTimedOutError, type StopCause, stopCauseOf } from "./stop-cause.js";
+import { type StopCause, stopCauseOf } from "./stop-cause.js";
 
 /** What every run of a server shares. */
 export interface RunParts {
@@ -28,8 +31,14 @@ export interface RunParts {
   readonly agent: Agent;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Ms; absent: a run may last for ever. */
-  readonly runTimeout: number | undefined;
+  readonly requests: RequestIndex;
+}
+
+/** What a run is begun with. */
+export interface RunTask {
+  readonly prompt: string;
+  /** Absent: the client has no name for its request, and sending it again is another request. */
+  readonly request?: RequestKey | undefined;
 }
 
 export type Outcome = "finished" | "failed" | "cancelled" | "lost";
@@ -42,6 +51,7 @@ const GRACE: Readonly<Record<StopCause, number>> = {
   cancelled: 5_000,
   asked: 5_000,
   timeout: 5_000,
+  idle: 5_000,
   drain: 3_000,
   lost: 0,
 };
@@ -52,11 +62,12 @@ type Verdict = Readonly<{ type: "finished" | "failed" | "cancelled"; fields: Fie
 /**
  * Drives one prompt. `tell` hears every event once it is in the log, and `lease_lost`, which is in no log.
  *
- * Rejects with what kept the agent from starting, and with a loss or a `StoreError` that ended the run; whatever happened
- * before `started` was told has left no trace of the run in the log.
+ * Rejects with what kept the agent from starting, with `AlreadyBegunError` for a request that has a run in the log, and
+ * with a loss or a `StoreError` that ended the run; whatever happened before `started` was told has left no trace of the
+ * run in the log.
  */
-export async function conductRun(run: Run, prompt: string, parts: RunParts, tell: Tell): Promise<Outcome> {
-  return await new Conduct(run, await tokenOf(run, parts.store), parts, tell).conduct(prompt);
+export async function conductRun(run: Run, task: RunTask, parts: RunParts, tell: Tell): Promise<Outcome> {
+  return await new Conduct(run, await tokenOf(run, parts.store), parts, tell).conduct(task);
 }
 
 /** Without a lease there is no new token: the store's highest goes on. */
@@ -81,21 +92,19 @@ class Conduct {
     this.#tell = tell;
   }
 
-  async conduct(prompt: string): Promise<Outcome> {
+  async conduct(task: RunTask): Promise<Outcome> {
     const { sessionId, signal } = this.#run;
-    const { store, log, clock, runTimeout } = this.#parts;
+    const { store, log, requests } = this.#parts;
     const recovered = await succeed(sessionId, this.#writer, store, log);
-    const agentRun = await this.#start(prompt, recovered);
+    const begun = task.request && (await requests.find(sessionId, task.request.key));
+    if (begun !== undefined) throw new AlreadyBegunError(begun);
+    const agentRun = await this.#start(task, recovered);
     this.#agentRun = agentRun;
     void agentRun.ended.then((end) => {
       this.#ended = end;
     });
     const untether = this.#run.tether(agentRun);
     const onAbort = (): void => this.#stop(stopCauseOf(signal.reason), signal.reason);
-    const timer =
-      runTimeout === undefined
-        ? undefined
-        : clock.schedule(() => this.#stop("timeout", new RunTimedOutError()), runTimeout);
     signal.addEventListener("abort", onAbort);
     if (signal.aborted) onAbort();
     try {
@@ -105,13 +114,12 @@ class Conduct {
       this.#account(error);
       throw error;
     } finally {
-      timer?.cancel();
       signal.removeEventListener("abort", onAbort);
       untether();
     }
   }
 
-  async #start(prompt: string, recovered: boolean): Promise<AgentRun> {
+  async #start({ prompt, request }: RunTask, recovered: boolean): Promise<AgentRun> {
     const { sessionId, runId } = this.#run;
     let written = false;
     try {
@@ -124,7 +132,12 @@ class Conduct {
         onReady: async (group) => {
           await this.#write(
             "started",
-            { prompt, ...(recovered && { recovered }), ...(group !== undefined && { [GROUP_KEY]: plain(group) }) },
+            {
+              prompt,
+              ...(recovered && { recovered }),
+              ...(group !== undefined && { [GROUP_KEY]: plain(group) }),
+              ...(request !== undefined && { [REQUEST_KEY]: { key: request.key, digest: request.digest } }),
+            },
             { sync: true },
           );
           written = true;
@@ -151,7 +164,10 @@ class Conduct {
   }
 
   async #follow(agentRun: AgentRun): Promise<Outcome> {
-    for await (const line of agentRun.output) await this.#write("output", line);
+    for await (const line of agentRun.output) {
+      this.#run.touch();
+      await this.#write("output", line);
+    }
     const { type, fields } = this.#verdict(await agentRun.ended);
     if (this.#stopped === "lost") throw this.#run.signal.reason;
     await this.#write(type, fields, { sync: true });
@@ -174,7 +190,8 @@ class Conduct {
     const failed = (reason: FailReason): Verdict => ({ type: "failed", fields: { reason, ...how } });
     if (this.#stopped === "cancelled") return { type: "cancelled", fields: how };
     if (this.#stopped === "asked") return { type: "cancelled", fields: { ...how, asked: true } };
-    if (this.#stopped === "timeout" || this.#stopped === "drain") return failed(this.#stopped);
+    if (this.#stopped === "timeout" || this.#stopped === "idle" || this.#stopped === "drain")
+      return failed(this.#stopped);
     if (end.by !== "itself") return failed(end.by);
     if (end.exitCode === 0) return { type: "finished", fields: how };
     return failed(end.exitCode === null ? "signal" : "exit");

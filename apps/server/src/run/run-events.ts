@@ -11,7 +11,16 @@ import type { EventHead, JsonValue, StoredEvent } from "@leasehold/session-store
 export type RunEventType = "started" | "output" | "finished" | "failed" | "cancelled";
 
 /** Why a run `failed`. `exit` and `signal` are the agent's own end; `store` was not written to the log if the log cannot be written. */
-export type FailReason = "exit" | "signal" | "timeout" | "drain" | "validity" | "unwatched" | "store" | "abandoned";
+export type FailReason =
+  | "exit"
+  | "signal"
+  | "timeout"
+  | "idle"
+  | "drain"
+  | "validity"
+  | "unwatched"
+  | "store"
+  | "abandoned";
 
 const FINAL: ReadonlySet<string> = new Set<RunEventType>(["finished", "failed", "cancelled"]);
 
@@ -22,6 +31,9 @@ export function isFinal(event: Pick<EventHead, "type">): boolean {
 /** The key, in a `started` event's data, of the identity of the agent's process group. Not shown to clients. */
 export const GROUP_KEY = "group";
 
+/** The key, in a `started` event's data, of what the client called the request that began the run. Not shown to clients. */
+export const REQUEST_KEY = "request";
+
 /** What a client is told: an event of the log with its seq, or news that is in no log. */
 export type RunNews = Readonly<{ type: string; seq?: number; body: JsonValue }>;
 
@@ -29,7 +41,7 @@ export type RunNews = Readonly<{ type: string; seq?: number; body: JsonValue }>;
 export function shownEvent({ type, seq, runId, token, time, data }: StoredEvent): {
   readonly [key: string]: JsonValue;
 } {
-  const { [GROUP_KEY]: _, ...rest } = isObject(data) ? data : {};
+  const { [GROUP_KEY]: _, [REQUEST_KEY]: __, ...rest } = isObject(data) ? data : {};
   return { type, seq, runId, token: token.toString(), time, ...rest };
 }
 
@@ -38,6 +50,6 @@ export function recordedGroup({ data }: StoredEvent): unknown {
   return isObject(data) ? data[GROUP_KEY] : undefined;
 }
 
-function isObject(data: JsonValue | undefined): data is { readonly [key: string]: JsonValue } {
+export function isObject(data: JsonValue | undefined): data is { readonly [key: string]: JsonValue } {
   return typeof data === "object" && data !== null && !Array.isArray(data);
 }

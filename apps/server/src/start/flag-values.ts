@@ -8,6 +8,7 @@ import { UsageError } from "./usage-error.js";
 export type Read<T> = (text: string, source: string) => T;
 
 const MAX_OWNER_PREFIX = 128;
+const MAX_URL = 1_024;
 
 export const readPort: Read<number> = (text, source) => {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
@@ -39,27 +40,26 @@ export const readSwitch: Read<boolean> = (text, source) => {
 };
 
 export const readPath: Read<string> = (text, source) => {
-  if (text.trim() === "") throw new UsageError(`${source} names no directory; write a path`);
+  if (text.trim() === "") throw new UsageError(`${source} is empty; write a path`);
   if (text.includes("\0")) throw new UsageError(`${source} has a NUL character in it`);
   return text;
 };
 
-/** Beyond loopback nobody would be asked who they are. */
+/** An address of this host, or all of them. A name would be resolved once, to an address that nobody chose. */
 export const readHost: Read<string> = (text, source) => {
   const bare = text.replace(/^\[(.*)\]$/, "$1");
-  if (isLoopback(bare)) return bare;
-  throw new UsageError(
-    `${source} must be 127.0.0.1, ::1 or localhost, not ${quote(text)}: ` +
-      "there is no authentication, so nobody else may reach this server; put a proxy that asks for it in front",
-  );
+  if (isIP(bare) !== 0 || bare === "localhost") return bare;
+  throw new UsageError(`${source} must be an IP address such as 127.0.0.1 or ::, or localhost, not ${quote(text)}`);
 };
 
-function isLoopback(host: string): boolean {
-  if (host === "localhost") return true;
-  return isIP(host) === 4
-    ? host.startsWith("127.")
-    : isIP(host) === 6 && new URL(`http://[${host}]`).hostname === "[::1]";
-}
+export const readUrl: Read<string> = (text, source) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || text.length > MAX_URL) {
+    throw new UsageError(`${source} must be a URL such as http://10.0.0.7:8080, not ${quote(text)}`);
+  }
+  if (url.username === "" && url.password === "") return text;
+  throw new UsageError(`${source} holds a user name or a password, and everybody who can list leases would see it`);
+};
 
 export const readOwner: Read<string> = (text, source) => {
   const bytes = Buffer.byteLength(text);

@@ -1,14 +1,11 @@
-/**
- * The command line and the environment: every flag `--a-b` is also the variable `LEASEHOLD_A_B`, and the flag wins.
- *
- * The table below is the only list of flags: the help text is made of it, and a test holds the README's table to its names.
- */
+/** The command line and the environment as the options of a server, checked. Where both say something the flag wins. */
 
 import { BACKEND_FLAGS, type BackendFlags, BackendUsageError, chosenFlag } from "@leasehold/backends";
 import { DEFAULT_TTL, MAX_TTL, MIN_TTL } from "@leasehold/session-lease";
 import { Command, CommanderError } from "commander";
 import { splitCommand } from "./command-line.js";
 import { showDuration } from "./duration.js";
+import { FLAGS, type Flag, variableOf } from "./flag-table.js";
 import {
   type Read,
   readDuration,
@@ -20,88 +17,13 @@ import {
   readPath,
   readPort,
   readSwitch,
+  readUrl,
 } from "./flag-values.js";
+import { checkReach } from "./reach.js";
 import { LOG_LEVELS, type ServerOptions } from "./server-options.js";
 import { UsageError } from "./usage-error.js";
 
-export interface Flag {
-  readonly name: string;
-  /** What stands for its value in the help; absent: the flag is a switch. */
-  readonly argument?: string;
-  readonly meaning: string;
-  /** Its default, in words. */
-  readonly default?: string;
-  /** May be given several times. */
-  readonly repeated?: true;
-}
-
 const DAY = 86_400_000;
-
-export const FLAGS: readonly Flag[] = [
-  { name: "host", argument: "ADDRESS", meaning: "loopback address to listen on", default: "127.0.0.1" },
-  { name: "port", argument: "PORT", meaning: "port to listen on; 0: any free one", default: "8080" },
-  { name: "store-dir", argument: "PATH", meaning: "directory of the sessions", default: ".leasehold/sessions" },
-  ...BACKEND_FLAGS.map(({ name, argument, meaning }) => ({ name, argument, meaning })),
-  {
-    name: "session-lease-ttl",
-    argument: "DURATION",
-    meaning: "how long a lease outlives its last renewal",
-    default: showDuration(DEFAULT_TTL),
-  },
-  {
-    name: "session-lease-renew-interval",
-    argument: "DURATION",
-    meaning: "time between renewals; at most half the ttl",
-    default: "a third of the ttl",
-  },
-  {
-    name: "agent",
-    argument: "COMMAND",
-    meaning: "command to run for each prompt, without a shell",
-    default: "an echo",
-  },
-  {
-    name: "owner",
-    argument: "TEXT",
-    meaning: "readable beginning of this server's lease owners",
-    default: "host name and pid",
-  },
-  { name: "run-timeout", argument: "DURATION", meaning: "longest time that a run may take", default: "none" },
-  {
-    name: "drain-timeout",
-    argument: "DURATION",
-    meaning: "time that running runs have to finish when the server is asked to stop",
-    default: "15s",
-  },
-  {
-    name: "allowed-host",
-    argument: "NAME",
-    meaning: "host name to accept in Host, besides the listener's own",
-    repeated: true,
-  },
-  { name: "allowed-origin", argument: "ORIGIN", meaning: "web origin whose pages may call", repeated: true },
-  { name: "adopt-store", meaning: "tie the store to this lease's domain, whatever it was tied to" },
-  { name: "log-level", argument: "LEVEL", meaning: `one of ${LOG_LEVELS.join(", ")}`, default: "info" },
-];
-
-/** The environment variable that stands for a flag. */
-export function variableOf(flag: string): string {
-  return `LEASEHOLD_${flag.toUpperCase().replaceAll("-", "_")}`;
-}
-
-/** What an agent finds in its environment, and so does a server that an agent starts. */
-const OF_AGENTS: ReadonlySet<string> = new Set([
-  "LEASEHOLD_SESSION_ID",
-  "LEASEHOLD_RUN_ID",
-  "LEASEHOLD_FENCING_TOKEN",
-  "LEASEHOLD_LEASH",
-]);
-
-/** Variables that look like flags and are none: a misspelt one would otherwise go unnoticed. */
-export function unknownVariables(env: NodeJS.ProcessEnv): readonly string[] {
-  const known = new Set(FLAGS.map(({ name }) => variableOf(name)));
-  return Object.keys(env).filter((name) => name.startsWith("LEASEHOLD_") && !known.has(name) && !OF_AGENTS.has(name));
-}
 
 /**
  * What a server is told to do. `args` are what follows the program's name. Throws `UsageError`, and `HelpShown` when the
@@ -125,9 +47,16 @@ export function parseFlags(args: readonly string[], env: NodeJS.ProcessEnv, vers
         `one late renewal would lose the lease; write ${showDuration(Math.floor(ttl / 2))} or less`,
     );
   }
-  return {
+  const reach = {
     host: get("host", readHost) ?? "127.0.0.1",
     port: get("port", readPort) ?? 8080,
+    adminHost: get("admin-host", readHost),
+    adminPort: get("admin-port", readPort),
+    authTokenFile: get("auth-token-file", readPath),
+    insecureNoAuth: get("insecure-no-auth", readSwitch) ?? false,
+  };
+  return {
+    ...checkReach(reach),
     storeDir: get("store-dir", readPath) ?? ".leasehold/sessions",
     backend: readBackend(given),
     ttl,
@@ -135,6 +64,8 @@ export function parseFlags(args: readonly string[], env: NodeJS.ProcessEnv, vers
     agent: get("agent", splitCommand),
     owner: get("owner", readOwner),
     runTimeout: get("run-timeout", readDuration(1, 365 * DAY, "above 0")),
+    runIdleTimeout: get("run-idle-timeout", readDuration(1, 365 * DAY, "above 0")),
+    advertiseUrl: get("advertise-url", readUrl),
     drainTimeout: get("drain-timeout", readDuration(0, DAY, "from 0s to 24h")) ?? 15_000,
     allowedHosts: get("allowed-host", readHosts) ?? [],
     allowedOrigins: get("allowed-origin", readOrigins) ?? [],

@@ -6,29 +6,32 @@
  * end, then the listener, the agents, the store, the lease.
  */
 
-import type { AddressInfo } from "node:net";
 import { findCommand, LeashError } from "@leasehold/leash";
 import { type Clock, hostClock } from "@leasehold/session-lease";
-import { type RunLogEvent, SessionRuns } from "@leasehold/session-runs";
+import { SessionRuns } from "@leasehold/session-runs";
 import { JsonlSessionStore } from "@leasehold/session-store";
-import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import type { Agent } from "../agent/agent.js";
 import { commandAgent } from "../agent/command-agent.js";
 import { echoAgent } from "../agent/echo-agent.js";
-import { createApp } from "../http/create-app.js";
+import { Feeds } from "../follow/feeds.js";
+import { untilUnheld } from "../follow/hold-watch.js";
 import { ServerMetrics } from "../metrics.js";
 import type { ServerParts } from "../routes/server-parts.js";
+import { holderOf, isHeld } from "../routes/session-state.js";
+import { Once } from "../run/once.js";
+import { RequestIndex } from "../run/request-index.js";
+import { MARK_KEY } from "../run/request-key.js";
 import { BackendHealth } from "./backend-health.js";
 import { tieStore } from "./lease-domain.js";
+import { openListeners, type Urls } from "./listeners.js";
 import { openBackend } from "./open-backend.js";
 import { Opened } from "./opened.js";
+import { logRunEvent } from "./run-log.js";
 import type { ServerOptions } from "./server-options.js";
-import { StartError, UsageError } from "./usage-error.js";
+import { UsageError } from "./usage-error.js";
 
-export interface RunningServer {
-  /** Where it listens: "http://127.0.0.1:8080". */
-  readonly url: string;
+export interface RunningServer extends Urls {
   /**
    * Takes no more prompts, lets the running ones finish within `drainTimeout`, then ends them. Idempotent. Resolves when
    * nothing runs any more.
@@ -73,6 +76,9 @@ async function start(options: ServerOptions, log: Logger, clock: Clock, opened: 
     renewEvery: options.renewEvery,
     above: (id) => store.highest(id),
     owner: options.owner,
+    advertiseUrl: options.advertiseUrl,
+    maxHold: options.runTimeout,
+    idleTimeout: options.runIdleTimeout,
     onUnsupported: chosen === "by-name" ? "refuse" : "disable",
     observer: metrics.observer,
     log: (event) => logRunEvent(log, event),
@@ -83,6 +89,16 @@ async function start(options: ServerOptions, log: Logger, clock: Clock, opened: 
     draining ??= runs.drain(options.drainTimeout).then(() => undefined);
     return draining;
   };
+  const holds = { runs, lease };
+  const held = { lease, clock, isHeld: (id: string) => isHeld(id, holds) };
+  const feeds = new Feeds({ store, clock, untilUnheld: (id, signal) => untilUnheld(id, held, signal) });
+  opened.add(() => feeds.close());
+  const requests = new RequestIndex(store);
+  const once = new Once({
+    index: requests,
+    clock,
+    markOfHolder: async (id) => (await holderOf(id, holds))?.metadata[MARK_KEY],
+  });
   const parts: ServerParts = {
     runs,
     store,
@@ -90,20 +106,20 @@ async function start(options: ServerOptions, log: Logger, clock: Clock, opened: 
     clock,
     log,
     lease,
+    feeds,
+    once,
+    requests,
     metrics,
-    runTimeout: options.runTimeout,
     beginDrain: () => void drain(),
     isDraining: () => draining !== undefined,
     backendAnswers: () => health.answers,
   };
   metrics.readFrom({
     ...parts,
-    leasesHeld: () => runs.stats().held,
-    runsUnsettled: () => runs.stats().unsettled,
+    runStats: () => runs.stats(),
+    followers: () => feeds.followers,
   });
-  const app = createApp(parts, options, log);
-  opened.add(() => app.close());
-  await listen(app, options);
+  const urls = await openListeners(parts, options, opened);
 
   const end = async (): Promise<void> => {
     try {
@@ -114,7 +130,7 @@ async function start(options: ServerOptions, log: Logger, clock: Clock, opened: 
   };
   let closing: Promise<void> | undefined;
   return {
-    url: urlOf(app, options.host),
+    ...urls,
     drain,
     close: () => {
       closing ??= end();
@@ -132,39 +148,4 @@ function agentFor({ agent }: ServerOptions, clock: Clock, log: Logger): Agent {
     throw new UsageError(`--agent cannot be run: ${error.message}; write a command on the PATH, or its path`);
   }
   return commandAgent({ command: agent, clock, log });
-}
-
-async function listen(app: FastifyInstance, { host, port }: ServerOptions): Promise<void> {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why =
-      code === "EADDRINUSE"
-        ? `port ${port} is in use; choose another with --port, or 0 for any free one`
-        : `cannot listen on ${host}, port ${port}: ${message}`;
-    throw new StartError(why, { cause: error });
-  }
-}
-
-function urlOf(app: FastifyInstance, host: string): string {
-  const { port } = app.server.address() as AddressInfo;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-const ALARMING: ReadonlySet<string> = new Set([
-  "lease.lost",
-  "lease.in_doubt",
-  "lease.release_failed",
-  "lease.unsupported",
-]);
-
-function logRunEvent(log: Logger, { event, ...fields }: RunLogEvent): void {
-  const { error, ...rest } = fields as { error?: unknown };
-  log[ALARMING.has(event) ? "warn" : "info"]({ event, ...jsonable(rest), ...(error !== undefined && { err: error }) });
-}
-
-/** Tokens are bigint, which JSON does not know. */
-function jsonable(fields: object): object {
-  return JSON.parse(JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? value.toString() : value)));
 }
