@@ -31,8 +31,14 @@ export function startPair(args: readonly string[], { cwd, env }: { cwd?: string;
   return pair;
 }
 
-export const turn = (process: ExampleProcess, id: string, body: unknown) =>
-  post(`${process.url}/sessions/${id}/turns`, body);
+/** Kept, read or not: one that is collected hangs up, and a turn may end with its client. */
+const answers: Response[] = [];
+
+export async function turn(process: ExampleProcess, id: string, body: unknown): Promise<Response> {
+  const answer = await post(`${process.url}/sessions/${id}/turns`, body);
+  answers.push(answer);
+  return answer;
+}
 
 const stop = (process: ExampleProcess, id: string) => post(`${process.url}/sessions/${id}/stop`);
 

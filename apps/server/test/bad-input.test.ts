@@ -153,12 +153,14 @@ describe("an agent", { timeout: TIMEOUT }, () => {
     const bereft = await ServerProcess.start(flags);
     const id = await create(bereft);
     await (await prompt(bereft, id, "x")).next("finished");
+    const stateIs = async (state: string) => (await call("GET", sessionUrl(bereft, id))).body.state === state;
+    await until("the lease is back", () => stateIs("idle"));
     await rm(file);
     const refused = await call("POST", sessionUrl(bereft, id, "/prompt"), { prompt: "x" });
     expect(refused).toMatchObject({ status: 503, body: { code: "agent_unavailable" } });
     expect(JSON.stringify(refused.body)).not.toContain(work);
     expect(await eventsOf(bereft, id)).toHaveLength(3);
-    expect((await call("GET", sessionUrl(bereft, id))).body.state).toBe("idle");
+    expect(await stateIs("idle")).toBe(true);
   });
 });
 
