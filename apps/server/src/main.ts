@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { type Logger, pino } from "pino";
+import { logDestination } from "./log-destination.js";
 import { stayAlive } from "./process-clock.js";
 import { unknownVariables } from "./start/flag-table.js";
 import { HelpShown, parseFlags } from "./start/flags.js";
@@ -23,20 +24,12 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 /** `kill`, Docker, Kubernetes and systemd; Ctrl-C and PM2; nodemon. SIGHUP is left alone: `nohup` has it ignored. */
 const DRAIN_SIGNALS = ["SIGTERM", "SIGINT", "SIGUSR2"] as const;
 
-/** Bytes of log that may wait for a reader; what comes beyond is dropped. */
-const MAX_LOG_WAITING = 8 * 1_048_576;
-/**
- * Written in the background: a pipe that nobody empties would otherwise stop this whole process inside a write, its
- * renewals included, and any agent could fill the pipe by what it says on its standard error.
- */
-const LOG = pino.destination({ dest: 2, sync: false, maxLength: MAX_LOG_WAITING });
-
 async function main(): Promise<void> {
   stayAlive();
   // Whoever reads it may have gone; that is no reason to end.
   process.stdout.on("error", () => {});
   const options = optionsOrExit();
-  const log = pino({ level: options.logLevel, base: { pid: process.pid } }, LOG);
+  const log = pino({ level: options.logLevel, base: { pid: process.pid } }, logDestination());
   for (const name of unknownVariables(process.env)) {
     log.warn(
       { event: "variable.unknown", name },

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { call, create, eventsOf, prompt, sessionUrl } from "./client.js";
@@ -27,6 +28,23 @@ describe("contract server 5: a server that is told to end", { timeout: 60_000 },
     await run.next("finished");
     expect(await one.exited).toMatchObject({ code: 0 });
     await (await prompt(two, id, "say mine")).next("finished");
+  });
+
+  it("gives a run its end and its lease back when something that left the agent's group keeps the output open", async () => {
+    const storeDir = await scratch();
+    const marks = await scratch();
+    const agent = `/bin/sh ${fixture("leaving-agent.sh")} ${marks}`;
+    const flags = ["--store-dir", storeDir, "--agent", agent, "--drain-timeout", "100ms"];
+    const server = await ServerProcess.start(flags);
+    const id = await create(server);
+    const run = await prompt(server, id, "x");
+    await run.next("output");
+    server.terminate("SIGTERM");
+    expect((await run.rest()).at(-1)?.data.type).toBe("failed");
+    expect(await server.exited).toMatchObject({ code: 0 });
+    const after = await start(storeDir);
+    expect((await eventsOf(after, id)).map(({ type }) => type)).toEqual(["started", "output", "failed"]);
+    process.kill(Number(await readFile(join(marks, "left"), "utf8")), "SIGKILL");
   });
 
   it("while it starts ends without having listened, and leaves no lease", async () => {

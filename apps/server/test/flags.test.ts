@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FLAGS, parseFlags, UsageError, variableOf } from "../src/index.js";
+import { withoutFlags } from "../src/start/flag-table.js";
 
 const parse = (args: string[], env: NodeJS.ProcessEnv = {}) => parseFlags(args, env, "1.2.3");
 
@@ -18,6 +19,11 @@ describe("contract server 1: flags", () => {
       adoptStore: false,
       logLevel: "info",
     });
+  });
+
+  it("stay with the server: an agent gets the rest of the environment", () => {
+    const env = { PATH: "/bin", API_KEY: "k", LEASEHOLD_AUTH_TOKEN_FILE: "/run/tokens", LEASEHOLD_STORE_DIR: "/s" };
+    expect(withoutFlags(env)).toEqual({ PATH: "/bin", API_KEY: "k" });
   });
 
   it("are read", () => {

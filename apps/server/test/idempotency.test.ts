@@ -1,8 +1,11 @@
 /** The same Idempotency-Key is the same run: at any server, after any accident. */
 
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { call, create, eventsOf, follow, prompt, sessionUrl } from "./client.js";
 import { AGENT, sharedPair, startPair } from "./pair.js";
+import { ServerProcess, scratch } from "./server-process.js";
 
 const TIMEOUT = 60_000;
 const shared = sharedPair();
@@ -29,6 +32,24 @@ describe("a request that is sent again", { timeout: TIMEOUT }, () => {
     expect(await (await prompt(other, id, "say a\nwait", keyed("k"))).rest()).toEqual(whole);
     expect((await call("GET", sessionUrl(one, id))).body.turns).toBe(2);
     expect(JSON.stringify(await eventsOf(one, id))).not.toContain('"k"');
+  });
+
+  it("ends with `lost` when the end of its run cannot be read any more, and later runs have come", async () => {
+    const storeDir = await scratch();
+    const before = await ServerProcess.start(["--store-dir", storeDir]);
+    const id = await create(before);
+    await (await prompt(before, id, "a", keyed("k"))).rest();
+    await (await prompt(before, id, "b")).rest();
+    before.terminate();
+    await before.exited;
+    const names = (await readdir(storeDir, { recursive: true })).filter((name) => name.endsWith(".jsonl"));
+    for (const name of names) {
+      const text = await readFile(join(storeDir, name), "utf8");
+      await writeFile(join(storeDir, name), text.replace('"type":"finished"', '"type":finished"'));
+    }
+    const after = await ServerProcess.start(["--store-dir", storeDir]);
+    const told = await (await prompt(after, id, "a", keyed("k"))).rest();
+    expect(told.map(({ data }) => data.type)).toEqual(["started", "output", "lost"]);
   });
 
   it("with another body is refused: 422", async () => {

@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { type Harness, LiveProcess } from "@leasehold/conformance/processes";
 import { onTestFinished } from "vitest";
 
-const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+export const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 
 export const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 

@@ -1,13 +1,16 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { JsonlSessionStore } from "@leasehold/session-store";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { call, create, prompt, sessionUrl } from "./client.js";
 import { until } from "./processes.js";
-import { type Exit, ServerProcess, scratch } from "./server-process.js";
+import { type Exit, MAIN, ServerProcess, scratch } from "./server-process.js";
 
 const run = (flags: readonly string[], env?: NodeJS.ProcessEnv): Promise<Exit> =>
   new ServerProcess(flags, { env }).exited;
@@ -31,6 +34,20 @@ describe("a server that starts", { timeout: 60_000 }, () => {
     await create(server, "x");
     expect(await readdir(storeDir)).toContain(".session-leases");
     expect((await stat(storeDir)).mode & 0o777).toBe(0o700);
+  });
+
+  it("serves and drains although its log cannot be written", async () => {
+    const args = [MAIN, "--port", "0", "--store-dir", await scratch()];
+    const full = await open("/dev/full", "w");
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", full.fd] });
+    if (child.stdout === null) throw new Error("there is a pipe");
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await full.close();
+    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    const { url } = JSON.parse(line) as { url: string };
+    for (let at = 0; at < 3; at += 1) expect((await call("POST", `${url}/v1/sessions`, {})).status).toBe(201);
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
   });
 
   it("can be told all by its environment", async () => {

@@ -9,15 +9,17 @@ import type { Clock, Moment } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
 import type { Logger } from "pino";
 import { pause } from "../pause.js";
+import { withoutFlags } from "../start/flag-table.js";
 import { Turnstile } from "../turnstile.js";
 import type { Agent, AgentEnd, AgentRun, AgentTask } from "./agent.js";
 import { type OutputLine, outputLines } from "./output-lines.js";
 
 /**
  * Ms for which output is still read once no process of the group is left. Its pipe then holds little, and only a process
- * that has left the group can keep it open.
+ * that has left the group can keep it open. Longer than a slow client may hold the output up, and short enough for a drain
+ * (see `GRACE` in `conduct-run.ts`).
  */
-const LAST_WORDS = 5_000;
+const LAST_WORDS = 1_500;
 
 /**
  * Agents that are being started at once. Starting a process keeps the event loop busy for milliseconds: a crowd of them would
@@ -56,7 +58,7 @@ export function commandAgent({ command: [file, ...args], clock, log }: CommandAg
 
 function environmentOf({ sessionId, runId, token }: AgentTask): NodeJS.ProcessEnv {
   return {
-    ...process.env,
+    ...withoutFlags(process.env),
     LEASEHOLD_SESSION_ID: sessionId,
     LEASEHOLD_RUN_ID: runId,
     LEASEHOLD_FENCING_TOKEN: token.toString(),

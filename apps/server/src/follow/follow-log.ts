@@ -36,6 +36,7 @@ export async function followLog(feed: SessionFeed, stream: EventStream, followed
       const news = await feed.after(place.seq, stream.signal);
       if (typeof news !== "string") {
         place.pass(news);
+        if (place.isPassedBy) return place.lose("unheld");
         await stream.behind;
       } else if (news === "deleted") {
         return place.lose("deleted");
@@ -53,9 +54,14 @@ export async function followLog(feed: SessionFeed, stream: EventStream, followed
 class Place {
   seq: number;
   atEnd = false;
+  /** The next run has come, so that this one's end is not in the log: its line was damaged. */
+  isPassedBy = false;
+  #hasBegun = false;
   readonly #stream: EventStream;
   readonly #recover: (() => Promise<boolean>) | undefined;
   #runId: string | undefined;
+  /** How far this had come when a recovery was tried last. */
+  #recoveredAt: number | undefined;
 
   constructor({ after, runId, recover }: Followed, stream: EventStream) {
     this.seq = after;
@@ -67,17 +73,27 @@ class Place {
   /** Sends as much as the client takes: what is left of it is asked for again. Holds nothing, so that it need not be async. */
   pass(events: readonly FeedEvent[]): void {
     for (const event of events) {
+      if (this.#hasBegun && event.runId !== this.#runId) {
+        this.isPassedBy = true;
+        return;
+      }
       void this.#stream.send(event.frame);
       this.seq = event.seq;
       this.#runId ??= event.runId;
+      this.#hasBegun ||= event.runId === this.#runId;
       this.atEnd = event.runId === this.#runId && isFinal(event);
       if (this.atEnd || this.#stream.behind !== undefined) return;
     }
   }
 
-  /** Whether anything more can come, now that nobody holds the session. */
+  /**
+   * Whether anything more can come, now that nobody holds the session. Each recovery must bring something, or it would be
+   * tried for ever.
+   */
   async mayGoOn(): Promise<boolean> {
-    return this.#runId !== undefined && (await this.#recover?.()) === true;
+    if (this.#runId === undefined || this.#recoveredAt === this.seq) return false;
+    this.#recoveredAt = this.seq;
+    return (await this.#recover?.()) === true;
   }
 
   /** The run has no end, or is gone with its session. Where none began there is nothing to tell. */

@@ -32,14 +32,10 @@ export function sessionRoutes(app: FastifyInstance, parts: ServerParts): void {
 
   app.delete<SessionParams>("/v1/sessions/:id", async ({ params: { id } }, reply) => {
     await requireSession(id, store);
-    if (!runs.exclusive) {
-      throw new HttpError(
-        503,
-        "maintenance_exclusion_unavailable",
-        "without leases nothing proves that no other server drives this session, so it is not deleted",
-      );
-    }
+    if (!runs.exclusive) throw unproved();
     await runs.run(id, {}, async (run) => {
+      // The very first acquire may have found out that there can be no leases.
+      if (run.lease === undefined) throw unproved();
       const writer = new RunWriter(run, await tokenOf(run, store), store, clock);
       // The log is the only place that names what a dead server may have left running.
       await succeed(id, writer, store, log);
@@ -48,6 +44,14 @@ export function sessionRoutes(app: FastifyInstance, parts: ServerParts): void {
     });
     return await reply.code(204).send();
   });
+}
+
+function unproved(): HttpError {
+  return new HttpError(
+    503,
+    "maintenance_exclusion_unavailable",
+    "without leases nothing proves that no other server drives this session, so it is not deleted",
+  );
 }
 
 async function exists(id: string, { store }: ServerParts): Promise<boolean> {

@@ -46,13 +46,16 @@ export type Outcome = "finished" | "failed" | "cancelled" | "lost";
 /** Never rejects. While it is pending no more of the agent's output is read. */
 export type Tell = (news: RunNews) => Promise<void>;
 
-/** Ms that an agent has to end. Whoever lost the session has none; a drain joins its runs for five seconds at most. */
+/**
+ * Ms that an agent has to end. Whoever lost the session has none. A drain joins its runs for five seconds: in these an agent's
+ * grace, its last words (1.5 s) and a client's patience (1 s) must fit.
+ */
 const GRACE: Readonly<Record<StopCause, number>> = {
   cancelled: 5_000,
   asked: 5_000,
   timeout: 5_000,
   idle: 5_000,
-  drain: 3_000,
+  drain: 2_000,
   lost: 0,
 };
 

@@ -111,6 +111,12 @@ const OF_AGENTS: ReadonlySet<string> = new Set([
   "LEASEHOLD_LEASH",
 ]);
 
+/** The environment without this server's own settings: they may hold secrets, and are no business of an agent. */
+export function withoutFlags(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own = new Set(FLAGS.map(({ name }) => variableOf(name)));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !own.has(name)));
+}
+
 /** Variables that look like flags and are none: a misspelt one would otherwise go unnoticed. */
 export function unknownVariables(env: NodeJS.ProcessEnv): readonly string[] {
   const known = new Set(FLAGS.map(({ name }) => variableOf(name)));
