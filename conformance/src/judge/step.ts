@@ -19,6 +19,8 @@ export type Step = Readonly<{
   lapses: number;
   /** It may have been applied by then although nothing showed it; absent: that is settled where it lapses. */
   lapsed?: Instant | undefined;
+  /** It leaves the same whatever it finds, so that what was applied before it is undone. */
+  overwrites: boolean;
   /** It may be applied any number of times until then. */
   repeats: boolean;
   /** Its answer names the hold before it, which therefore somebody saw: of this owner, or none. */
@@ -83,6 +85,7 @@ function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boo
     describe: () => describeCall(call),
     assumed: assumedAfter(call),
     lapses: Number.POSITIVE_INFINITY,
+    overwrites: false,
     repeats: false,
   };
   const unknown = (asked: InvokeEvent): Unnumbered => ({
@@ -136,6 +139,7 @@ function stepOfFault(fault: Lasting<FaultEvent>): Unnumbered {
     end: fault.order,
     ended: fault,
     lapses: Number.POSITIVE_INFINITY,
+    overwrites: true,
     repeats: false,
     reveals: undefined,
     sources: [fault.source],
