@@ -19,8 +19,8 @@ export type Step = Readonly<{
   lapses: number;
   /** It may have been applied by then although nothing showed it; absent: that is settled where it lapses. */
   lapsed?: Instant | undefined;
-  /** It leaves the same whatever it finds, so that what was applied before it is undone. */
-  overwrites: boolean;
+  /** It may leave something else than it found, also where what is known before and after reads the same. */
+  changes: boolean;
   /** It may be applied any number of times until then. */
   repeats: boolean;
   /** Its answer names the hold before it, which therefore somebody saw: of this owner, or none. */
@@ -35,6 +35,8 @@ export type Step = Readonly<{
 
 /** What gives its caller the same thing twice, so that an adapter may simply ask again when a reply is lost. */
 const REPEATABLE: ReadonlySet<string> = new Set(["acquire", "renew", "requestRelease"]);
+/** Answers of calls that were applied to the record. */
+const CHANGING: ReadonlySet<string> = new Set(["granted", "released", "done", "unknown"]);
 
 type Unnumbered = Omit<Step, "id">;
 
@@ -85,7 +87,7 @@ function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boo
     describe: () => describeCall(call),
     assumed: assumedAfter(call),
     lapses: Number.POSITIVE_INFINITY,
-    overwrites: false,
+    changes: CHANGING.has(answer.answer),
     repeats: false,
   };
   const unknown = (asked: InvokeEvent): Unnumbered => ({
@@ -139,7 +141,7 @@ function stepOfFault(fault: Lasting<FaultEvent>): Unnumbered {
     end: fault.order,
     ended: fault,
     lapses: Number.POSITIVE_INFINITY,
-    overwrites: true,
+    changes: true,
     repeats: false,
     reveals: undefined,
     sources: [fault.source],
