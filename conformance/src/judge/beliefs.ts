@@ -5,6 +5,7 @@ import type { History } from "./history.js";
 
 /** A stretch of time through which one holder believed itself valid. */
 export type Belief = Readonly<{
+  process: string;
   session: string;
   owner: string;
   token: bigint;
@@ -16,7 +17,7 @@ export type Belief = Readonly<{
   evidence: readonly Source[];
 }>;
 
-type Open = { -readonly [K in keyof Belief]: Belief[K] } & { process: string };
+type Open = { -readonly [K in keyof Belief]: Belief[K] };
 
 /** All beliefs, by session. A later `believe` of the same hold replaces the end of the one before; a kill ends all of its process. */
 export function beliefsOf({ believes, ceases, kills }: History): ReadonlyMap<string, readonly Belief[]> {
@@ -49,7 +50,7 @@ const inOrder = (a: Readonly<{ order: number }>, b: Readonly<{ order: number }>)
 
 function bySession(beliefs: readonly Open[]): ReadonlyMap<string, readonly Belief[]> {
   const grouped = new Map<string, Belief[]>();
-  for (const { process: _, ...belief } of beliefs) {
+  for (const belief of beliefs) {
     if (belief.from >= belief.to) continue;
     const of = grouped.get(belief.session);
     if (of === undefined) grouped.set(belief.session, [belief]);

@@ -21,7 +21,8 @@
  *   with compare-and-set reads the clock before it commits.
  * - Kept small: of hypotheses with the same record, one that has spent fewer unknown calls makes the other superfluous; an
  *   unknown call is applied only where it changes something; one that every hypothesis has spent is forgotten; and a call
- *   that is explained without changing anything goes first, since whatever could come before it can as well come after.
+ *   that was answered without changing anything goes first, since whatever could come before it can as well come after. Not so
+ *   a fault or a force-release, which undoes what came before it even where nothing was known to be kept.
  * - Thrift: the first search spends the fewest unknown calls that explain an answer, and on a grant none that left what
  *   nobody saw. An order that it finds is an order;
  *   when it finds none, the search is repeated with all possibilities. Only that one convicts.
@@ -125,7 +126,7 @@ class SessionSearch {
       for (const hypothesis of level) {
         const explained = step.apply(hypothesis.possible, ended);
         for (const possible of explained) kept.add({ possible, applied: hypothesis.applied });
-        if (explained.some((possible) => isSame(possible, hypothesis.possible))) continue;
+        if (!step.changes && explained.some((possible) => isSame(possible, hypothesis.possible))) continue;
         unexplained.push(hypothesis);
         const others = this.#apply(hypothesis, (open) => open !== step && Number.isFinite(open.end), ended);
         level.push(...others.filter((next) => seen.add(next)));

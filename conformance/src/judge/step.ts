@@ -19,6 +19,8 @@ export type Step = Readonly<{
   lapses: number;
   /** It may have been applied by then although nothing showed it; absent: that is settled where it lapses. */
   lapsed?: Instant | undefined;
+  /** It may leave something else than it found, also where what is known before and after reads the same. */
+  changes: boolean;
   /** It may be applied any number of times until then. */
   repeats: boolean;
   /** Its answer names the hold before it, which therefore somebody saw: of this owner, or none. */
@@ -33,6 +35,8 @@ export type Step = Readonly<{
 
 /** What gives its caller the same thing twice, so that an adapter may simply ask again when a reply is lost. */
 const REPEATABLE: ReadonlySet<string> = new Set(["acquire", "renew", "requestRelease"]);
+/** Answers of calls that were applied to the record. */
+const CHANGING: ReadonlySet<string> = new Set(["granted", "released", "done", "unknown"]);
 
 type Unnumbered = Omit<Step, "id">;
 
@@ -83,6 +87,7 @@ function stepsOfCall(call: Call, time: AuthorityTime, world: World, retries: boo
     describe: () => describeCall(call),
     assumed: assumedAfter(call),
     lapses: Number.POSITIVE_INFINITY,
+    changes: CHANGING.has(answer.answer),
     repeats: false,
   };
   const unknown = (asked: InvokeEvent): Unnumbered => ({
@@ -136,6 +141,7 @@ function stepOfFault(fault: Lasting<FaultEvent>): Unnumbered {
     end: fault.order,
     ended: fault,
     lapses: Number.POSITIVE_INFINITY,
+    changes: true,
     repeats: false,
     reveals: undefined,
     sources: [fault.source],

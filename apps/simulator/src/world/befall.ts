@@ -15,9 +15,10 @@ const STRIKES: Partial<Record<FaultKind, (world: World, fault: Fault) => void>> 
   "wall-back": stepWall,
   suspend: (world, { target, lasts }) => suspend(world, target, lasts),
   "authority-restart": (world, { lasts }) => restartAuthority(world, lasts),
-  wipe: ({ authority, chronicle, timeline, strike }) => {
+  wipe: (world) => {
+    const { authority, chronicle, timeline, strike } = world;
     strike("wipe");
-    authority.wipe();
+    beginAnew(world, () => authority.wipe());
     chronicle.fault({ fault: "delete" }, timeline.now);
   },
   "power-cut": (world, { lasts }) => cutPower(world, lasts),
@@ -49,12 +50,21 @@ function stepWall(world: World, { kind, target, amount }: Fault): void {
   if (clocks === world.authority.clocks) world.chronicle.fault({ fault: "step", by: amount }, world.timeline.now);
 }
 
-function restartAuthority({ authority, chronicle, timeline, strike }: World, lasts: number): void {
+/** A memory that begins anew has forgotten how late it was: where its server's clock had been set back, it falls back too. */
+function beginAnew({ authority, chronicle, timeline }: World, begin: () => void): void {
+  const before = authority.now();
+  begin();
+  const by = authority.now() - before;
+  if (by < 0) chronicle.fault({ fault: "step", by }, timeline.now);
+}
+
+function restartAuthority(world: World, lasts: number): void {
+  const { authority, chronicle, timeline, strike } = world;
   const { server } = authority;
   if (server === undefined || server.process.isDead) return;
   strike("authority-restart");
   if (server.kill() === "gone") chronicle.fault({ fault: "delete" }, timeline.now);
-  timeline.after(lasts, () => server.start());
+  timeline.after(lasts, () => beginAnew(world, () => server.start()));
 }
 
 /** The machine of a world of files loses its power, and starts again. */
@@ -76,7 +86,7 @@ function planRestore(world: World, { at, amount }: Fault): void {
   });
   timeline.at(at, () => {
     world.strike("restore");
-    authority.restore(copy);
+    beginAnew(world, () => authority.restore(copy));
     chronicle.fault({ fault: "restore" }, timeline.now);
   });
 }

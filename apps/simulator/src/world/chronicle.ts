@@ -184,8 +184,10 @@ function echo(
   const { decidedAt, ...told } = answer;
   const { expiry, ttl = 0 } = told;
   const decided = decidedAt ?? (expiry === undefined ? wall : expiry - ttl);
-  const asked = { process: "network", ...(original ?? cause.asked) };
-  const invoke = { ...asked, event: "invoke", call, at, wall: Math.min(decided, wall) };
+  const asked = original ?? cause.asked;
+  // No process has heard of it. An acquire is named after its own all the same, because the hold may end with that process.
+  const process = (asked.op === "acquire" && asked.process) || "network";
+  const invoke = { ...asked, process, event: "invoke", call, at, wall: Math.min(decided, wall) };
   return [invoke, { event: "return", at, wall: Math.max(decided, wall), call, ...told }].map((line) =>
     JSON.stringify(line, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value)),
   );

@@ -1,0 +1,58 @@
+/** What only the world knows stands in its history: what became of calls that nobody heard of, and what its clocks did. */
+
+import { expect, it } from "vitest";
+import { drawScenario, type Fault, runScenario } from "../src/index.js";
+import { Chronicle } from "../src/world/chronicle.js";
+
+type Line = Readonly<{
+  event: string;
+  process?: string;
+  call?: string;
+  owner?: string;
+  fault?: string;
+  at: number;
+  by?: number;
+}>;
+
+const linesOf = (text: string): Line[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+
+it.each([
+  ["renew", "network"],
+  ["release", "network"],
+  ["acquire", "ann"],
+])("%s of which nobody heard is told as a call of %s", (op, teller) => {
+  const chronicle = new Chronicle(true);
+  const asked = { session: "chat", op, owner: "ann-1", process: "ann" };
+  chronicle.write(JSON.stringify({ ...asked, event: "invoke", call: "ann:1", at: 0, wall: 1_000 }));
+  const answer = { answer: "granted", token: 1_000n, expiry: 2_000, ttl: 1_000 } as const;
+  chronicle.effect({ call: "ann:1", asked }, op === "release" ? { answer: "released" } : answer, 5, 1_000);
+  const told = linesOf(chronicle.text).filter(({ event }) => event === "invoke");
+  expect(told.map(({ process, call, owner }) => ({ process, call, owner }))).toEqual([
+    { process: teller, call: "network!1", owner: "ann-1" },
+  ]);
+});
+
+const BACK = 2_000;
+const STEP: Fault = { kind: "wall-back", at: 3_000, lasts: 0, target: "server", amount: -BACK };
+
+it.each<[string, Fault, number]>([
+  ["wiped", { kind: "wipe", at: 3_500, lasts: 0, target: "all", amount: 0 }, 3_500],
+  ["restored", { kind: "restore", at: 3_500, lasts: 0, target: "all", amount: 400 }, 3_500],
+  ["restarted", { kind: "authority-restart", at: 3_200, lasts: 300, target: "server", amount: 0 }, 3_500],
+])(
+  "a memory that is %s while it waits for its clock to catch up falls back, and its history says so",
+  async (_, fault, at) => {
+    const scenario = { ...drawScenario(1), world: "memory", faults: [STEP, fault] } as const;
+    const { history, violations } = await runScenario(scenario);
+    const steps = linesOf(history).filter((line) => line.event === "fault" && line.fault === "step");
+    expect(steps.map((step) => step.at)).toEqual([STEP.at, at]);
+    const by = Number(steps[1]?.by);
+    expect(by).toBeLessThan(0);
+    expect(by).toBeGreaterThanOrEqual(-BACK);
+    expect(violations).toEqual([]);
+  },
+);
