@@ -11,7 +11,7 @@
  */
 
 import { mkdir } from "node:fs/promises";
-import type { Clock } from "@leasehold/session-lease";
+import { type Clock, pause } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
 import { quietly } from "./file-errors.js";
 import { lockLibrary } from "./lock-library.js";
@@ -100,14 +100,8 @@ export class ProperLock implements TransitionLock {
       }
       polled = true;
       if (this.#clock.monotonic() >= deadline) return { unlock: undefined, polled };
-      await this.#pause(POLL * (0.5 + Math.random()));
+      await pause(this.#clock, POLL * (0.5 + Math.random()), { keepAlive: true });
     }
-  }
-
-  #pause(delay: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#clock.schedule(resolve, delay, { keepAlive: true });
-    });
   }
 
   #orLate(ahead: Promise<void>, deadline: number): Promise<void> {

@@ -2,10 +2,11 @@ import {
   type Clock,
   findLeaseError,
   type LeaseRef,
+  pause,
   type ReleaseOutcome,
   type SessionLease,
 } from "@leasehold/session-lease";
-import { pause, within } from "./within.js";
+import { within } from "./within.js";
 
 /** Ms; doubled for each further round. */
 const FIRST_PAUSE = 100;
@@ -29,7 +30,7 @@ export async function releaseWithin(
       const jittered = wait * (0.5 + random() / 2);
       const useful = findLeaseError(error)?.retryable === true;
       if (!useful || clock.monotonic() + jittered >= end) throw error;
-      await pause(clock, jittered);
+      await pause(clock, jittered, { keepAlive: true });
     }
   }
 }

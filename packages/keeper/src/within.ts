@@ -31,13 +31,6 @@ export function within<T>(
   });
 }
 
-/** Resolves after `ms`. */
-export function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.schedule(resolve, ms, { keepAlive: true });
-  });
-}
-
 /** True once `promise` has resolved or rejected, false after `ms`. */
 export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {

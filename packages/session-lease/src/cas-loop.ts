@@ -24,6 +24,7 @@ import type { Clock } from "./clock.js";
 import type { CallContext, MaybePromise } from "./driver.js";
 import { findLeaseError, LeaseAbortedError, LeaseUnknownOutcomeError } from "./errors.js";
 import type { ProcessIdentity } from "./lease.js";
+import { pause } from "./pause.js";
 import { isLive, type LeaseRecord } from "./record.js";
 import { isPending, type Steps, settle } from "./settle.js";
 import { type Command, type Outcome, type Transition, transition } from "./transition.js";
@@ -148,9 +149,7 @@ export class CasLoop<V> {
   #pause(round: number): Promise<void> {
     const longest = Math.min(LONGEST_WAIT, 2 ** (round - EAGER_ROUNDS));
     const { clock, random } = this.#settings;
-    return new Promise((resolve) => {
-      clock.schedule(resolve, longest * (0.5 + random() / 2), { keepAlive: true });
-    });
+    return pause(clock, longest * (0.5 + random() / 2), { keepAlive: true });
   }
 }
 

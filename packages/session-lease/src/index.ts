@@ -79,6 +79,7 @@ export type {
   SessionLease,
 } from "./lease.js";
 export { compareBytes } from "./order.js";
+export { type PauseOptions, pause } from "./pause.js";
 export type { Proof } from "./proof.js";
 export {
   forgettableAt,

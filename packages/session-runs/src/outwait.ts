@@ -10,7 +10,7 @@
  * A try is one ordinary acquire, decided by the authority; nothing here takes a session from anybody.
  */
 
-import { type Clock, findLeaseError, type SessionLease, supports } from "@leasehold/session-lease";
+import { type Clock, findLeaseError, pause, type SessionLease, supports } from "@leasehold/session-lease";
 import type { Patience } from "./patience.js";
 
 /** Ms between two tries where nobody reports changes: from half of this up to it, at random. */
@@ -54,7 +54,7 @@ export async function outwait<G>(wait: Outwait<G>): Promise<G> {
       report.end();
     }
     const ms = Math.max(0, SPACING - (clock.monotonic() - triedAt)) + JITTER * random();
-    if (ms > 0) await pause(clock, ms, signal);
+    if (ms > 0) await pause(clock, ms, { signal, keepAlive: true });
   }
   throw refusal;
 }
@@ -74,23 +74,10 @@ class Report {
       signal.removeEventListener("abort", end);
       end();
     };
-    const poll = (): Promise<void> => pause(clock, POLL * (0.5 + random() / 2), cut.signal);
+    const poll = (): Promise<void> =>
+      pause(clock, POLL * (0.5 + random() / 2), { signal: cut.signal, keepAlive: true });
     this.came = supports(port, "waitForChange")
       ? new Promise<void>((resolve) => resolve(port.waitForChange(sessionId, { signal: cut.signal }))).catch(poll)
       : poll();
   }
-}
-
-/** Resolves after `ms`, or as soon as the signal is aborted. */
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      timer.cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = clock.schedule(end, ms, { keepAlive: true });
-    signal.addEventListener("abort", end, { once: true });
-    if (signal.aborted) end();
-  });
 }

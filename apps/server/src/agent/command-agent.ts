@@ -5,10 +5,9 @@
 
 import type { Readable } from "node:stream";
 import { Leash, LeashError, type LeashedChild } from "@leasehold/leash";
-import type { Clock, Moment } from "@leasehold/session-lease";
+import { type Clock, type Moment, pause } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
 import type { Logger } from "pino";
-import { pause } from "../pause.js";
 import { withoutFlags } from "../start/flag-table.js";
 import { Turnstile } from "../turnstile.js";
 import type { Agent, AgentEnd, AgentRun, AgentTask } from "./agent.js";

@@ -1,5 +1,4 @@
-import type { Clock } from "@leasehold/session-lease";
-import { pause } from "../pause.js";
+import { type Clock, pause } from "@leasehold/session-lease";
 import { parseDuration } from "../start/duration.js";
 import type { Agent, AgentEnd, AgentRun, AgentTask } from "./agent.js";
 import { type OutputLine, outputLines } from "./output-lines.js";
@@ -49,7 +48,7 @@ class EchoRun implements AgentRun {
       if (this.#stopped.signal.aborted) break;
       yield bytes.encode(`${line}\n`);
       const time = parseDuration(WAIT.exec(line)?.[1] ?? "");
-      if (time !== undefined) await pause(clock, time, this.#stopped.signal);
+      if (time !== undefined) await pause(clock, time, { signal: this.#stopped.signal });
     }
     this.#end(this.#stopped.signal.aborted ? { exitCode: null, signal: "SIGTERM", by: "itself" } : FINISHED);
   }

@@ -1,7 +1,6 @@
 /** Waiting for the authority to say that nobody holds a session. */
 
-import { type Clock, type SessionLease, supports } from "@leasehold/session-lease";
-import { pause } from "../pause.js";
+import { type Clock, pause, type SessionLease, supports } from "@leasehold/session-lease";
 
 /** Ms between two questions where the backend tells of changes by itself: renewals are changes, too. */
 const AT_MOST_EVERY = 50;
@@ -35,10 +34,10 @@ export async function untilUnheld(
       const change =
         lease !== undefined && supports(lease, "waitForChange")
           ? lease.waitForChange(sessionId, { signal: cut.signal }).then(
-              () => pause(clock, AT_MOST_EVERY, cut.signal),
-              () => pause(clock, ASK_EVERY, cut.signal),
+              () => pause(clock, AT_MOST_EVERY, { signal: cut.signal }),
+              () => pause(clock, ASK_EVERY, { signal: cut.signal }),
             )
-          : pause(clock, ASK_EVERY, cut.signal);
+          : pause(clock, ASK_EVERY, { signal: cut.signal });
       if (!(await isHeld(sessionId).catch(() => true))) return;
       await change;
     } finally {

@@ -11,9 +11,8 @@
  * metadata. A refusal leaves nothing behind: the same key may be tried again.
  */
 
-import type { Clock } from "@leasehold/session-lease";
+import { type Clock, pause } from "@leasehold/session-lease";
 import { HttpError } from "../http/http-error.js";
-import { pause } from "../pause.js";
 import type { BegunRun, RequestIndex } from "./request-index.js";
 import type { RequestKey } from "./request-key.js";
 
@@ -103,7 +102,7 @@ export class Once {
       if (run !== undefined) return run;
       signal.throwIfAborted();
       if (begunElsewhere) {
-        await pause(clock, LOOK_AGAIN, signal);
+        await pause(clock, LOOK_AGAIN, { signal });
         continue;
       }
       try {

@@ -1,5 +1,5 @@
+import { pause } from "@leasehold/session-lease";
 import { findRunError, type SessionRuns } from "@leasehold/session-runs";
-import { pause } from "../pause.js";
 import { type RunParts, tokenOf } from "./conduct-run.js";
 import { succeed } from "./predecessor.js";
 import { RunWriter } from "./run-writer.js";

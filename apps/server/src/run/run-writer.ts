@@ -6,9 +6,8 @@
  * store then judges the token, so that what slips through between the question and the write changes nothing either.
  */
 
-import { type Clock, lossReason } from "@leasehold/session-lease";
+import { type Clock, lossReason, pause } from "@leasehold/session-lease";
 import { isStaleToken, type JsonValue, type SessionStore, type StoredEvent } from "@leasehold/session-store";
-import { pause } from "../pause.js";
 import type { RunEventType } from "./run-events.js";
 
 /** Ms between two looks at a lease in doubt. */

@@ -10,10 +10,10 @@ import {
   isLeaseHeld,
   isLeaseInvalid,
   isLeaseUnsupported,
+  pause,
   type SessionLease,
 } from "@leasehold/session-lease";
 import type { Logger } from "pino";
-import { pause } from "../pause.js";
 import type { ServerOptions } from "./server-options.js";
 import { StartError, UsageError } from "./usage-error.js";
 
