@@ -87,6 +87,16 @@ describe("one run", () => {
     vi.unstubAllEnvs();
   });
 
+  it("whose store never answers keeps nobody from the session once it is told to end", async () => {
+    const stage = new Stage();
+    const runs = stage.server({ above: () => new Promise<bigint>(() => undefined) });
+    const stopped = rejection(runs.run("s", {}, () => 0));
+    await stage.clock.settle();
+    expect(await runs.cancel("s")).toBe("here");
+    expect(await stopped).toBeInstanceOf(RunCancelledError);
+    expect(runs.stateOf("s")).toBeUndefined();
+  });
+
   it("gets a token above the highest that the store has seen, and hears how the hold before it ended", async () => {
     const stage = new Stage();
     const highest = 2n ** 60n;
