@@ -58,6 +58,14 @@ describe("a command as agent", { timeout: TIMEOUT }, () => {
     expect(JSON.stringify(events)).not.toContain("bootId");
   });
 
+  it("gets the server's environment, but not the server's settings", async () => {
+    const storeDir = await scratch();
+    const env = { LEASEHOLD_STORE_DIR: storeDir, LEASEHOLD_AGENT: `node ${fixture("agent.mjs")}`, API_KEY: "k" };
+    const told = await ServerProcess.start([], { env });
+    const stream = await prompt(told, await create(told), "env API_KEY\nenv LEASEHOLD_STORE_DIR\nenv LEASEHOLD_AGENT");
+    expect(outputOf(await stream.rest())).toEqual(["k", "undefined", "undefined"]);
+  });
+
   it.each([
     ["its exit code", "exit 3", { type: "failed", reason: "exit", exitCode: 3 }],
     ["the signal that killed it", "die SIGKILL", { type: "failed", reason: "signal", signal: "SIGKILL" }],

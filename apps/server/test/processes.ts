@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { stateOf } from "@leasehold/conformance/processes";
 
 /** Polls until `look` gives something other than undefined or false; after `withinMs` it rejects, with `what` and the last words of `log`. */
 export async function until<T>(
@@ -15,16 +16,6 @@ export async function until<T>(
     if (seen !== undefined && seen !== false) return seen;
     if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}\n${log?.().slice(-4_000) ?? ""}`);
     await wait(10);
-  }
-}
-
-/** State letter of a process in /proc; undefined when it is gone. */
-export function stateOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2)[0];
-  } catch {
-    return undefined;
   }
 }
 

@@ -285,6 +285,37 @@ it("ends, with the error, when the log cannot be read", async () => {
   expect(client.state).toBe("over");
 });
 
+it.each([
+  ["of a run that is not in the log", [] as const],
+  ["of a run whose end is not in the log", ["started"] as const],
+])("tries one recovery %s, and when that brings nothing says that it is lost", async (_, events) => {
+  const { clock, follow, append, sayUnheld } = await session();
+  for (const type of events) await append(type);
+  let recoveries = 0;
+  const recover = async () => {
+    recoveries += 1;
+    return true;
+  };
+  const { client, over } = follow({ recover });
+  for (let round = 0; round < 3; round += 1) {
+    await clock.settle();
+    sayUnheld();
+  }
+  await over;
+  expect(recoveries).toBe(1);
+  expect(client.seen.at(-1)).toBe("lost");
+});
+
+it("does not go on into the next run when the end of its own is missing", async () => {
+  const { follow, append } = await session();
+  await append("started");
+  await append("started", "next");
+  await append("finished", "next");
+  const { client, over } = follow();
+  await over;
+  expect(client.seen).toEqual(["1 started", "lost"]);
+});
+
 it("misses no event, however writers and looks fall together", async () => {
   const { clock, follow, append } = await session();
   await append("started");
