@@ -25,7 +25,7 @@ export async function requireSession(id: string, store: SessionStore): Promise<v
  * Who drives a session now, as far as this server can know: without leases it knows only of itself. One damaged record
  * must not keep the other sessions from being listed, so it is a state and no failure; a prompt is told what is wrong.
  */
-export async function stateOf(id: string, parts: ServerParts): Promise<SessionState> {
+export async function stateOf(id: string, parts: HoldParts): Promise<SessionState> {
   if (isHeldHere(id, parts)) return "running_here";
   try {
     return (await holderOf(id, parts)) === undefined ? "idle" : "running_elsewhere";

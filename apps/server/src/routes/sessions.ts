@@ -9,8 +9,10 @@ import { RunWriter } from "../run/run-writer.js";
 import type { ServerParts } from "./server-parts.js";
 import { requireSession, type SessionParams, stateOf } from "./session-state.js";
 
+type SessionParts = Pick<ServerParts, "runs" | "lease" | "store" | "clock" | "log">;
+
 /** Creating, looking at and deleting sessions. Whatever changes one holds its lease meanwhile. */
-export function sessionRoutes(app: FastifyInstance, parts: ServerParts): void {
+export function sessionRoutes(app: FastifyInstance, parts: SessionParts): void {
   const { runs, store, clock, log } = parts;
 
   app.post("/v1/sessions", async (request, reply) => {
@@ -54,7 +56,7 @@ function unproved(): HttpError {
   );
 }
 
-async function exists(id: string, { store }: ServerParts): Promise<boolean> {
+async function exists(id: string, { store }: SessionParts): Promise<boolean> {
   try {
     await requireSession(id, store);
     return true;
@@ -64,6 +66,6 @@ async function exists(id: string, { store }: ServerParts): Promise<boolean> {
   }
 }
 
-async function shown({ id, runs, token, createdAt, lastSeq }: SessionSummary, parts: ServerParts): Promise<object> {
+async function shown({ id, runs, token, createdAt, lastSeq }: SessionSummary, parts: SessionParts): Promise<object> {
   return { id, state: await stateOf(id, parts), turns: runs, lastSeq, token: token.toString(), createdAt };
 }
