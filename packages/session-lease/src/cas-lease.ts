@@ -27,7 +27,7 @@ import type {
 } from "./lease.js";
 import { compareBytes } from "./order.js";
 import { isLive, type LeaseRecord, leaseInfoOf, leaseOf, MAX_TOKEN } from "./record.js";
-import { whenAnswered } from "./settle.js";
+import { isPending, whenAnswered } from "./settle.js";
 import type { Exhausted, Granted, Held, Refused } from "./transition.js";
 import { watchedSilence } from "./watched-silence.js";
 
@@ -166,12 +166,8 @@ class CasDriver<V> implements LeaseDriver {
   #ring(sessionId: string): MaybePromise<true> {
     try {
       const rung = this.#options.requests?.ring(sessionId);
-      return rung instanceof Promise
-        ? rung.then(
-            () => true,
-            () => true,
-          )
-        : true;
+      const done = (): true => true;
+      return isPending(rung) ? rung.then(done, done) : true;
     } catch {
       return true;
     }
