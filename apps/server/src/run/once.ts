@@ -68,9 +68,6 @@ export class Once {
       signal.throwIfAborted();
       const first = this.#beginning.get(name);
       if (first === undefined) {
-        const run = await this.find(sessionId, request);
-        if (run !== undefined) return run;
-        if (this.#beginning.has(name)) continue;
         const over = this.#beginFirst(sessionId, request, begin, signal);
         this.#beginning.set(name, { over, signal });
         try {
@@ -98,7 +95,7 @@ export class Once {
     for (;;) {
       // Before the look at the log: what a holder that has gone by now had begun is found there.
       const begunElsewhere = (await markOfHolder(sessionId)) === request.mark;
-      const run = await this.find(sessionId, request);
+      const run = await this.#find(sessionId, request);
       if (run !== undefined) return run;
       signal.throwIfAborted();
       if (begunElsewhere) {
@@ -117,7 +114,7 @@ export class Once {
   }
 
   /** The run that the log knows the request by. Rejects with status 422 when its body was another. */
-  async find(sessionId: string, request: RequestKey): Promise<BegunRun | undefined> {
+  async #find(sessionId: string, request: RequestKey): Promise<BegunRun | undefined> {
     const run = await this.#parts.index.find(sessionId, request.key);
     return run && matching(run, request);
   }
