@@ -306,6 +306,36 @@ it.each([
   expect(client.seen.at(-1)).toBe("lost");
 });
 
+it("takes no answer to a question that was asked before it came", async () => {
+  const { clock, store, follow, append, asked, sayUnheld } = await session();
+  await append("started");
+  const first = follow();
+  await clock.settle();
+  const summary = store.summary.bind(store);
+  let goOn: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  store.summary = async (id) => {
+    await held;
+    return await summary(id);
+  };
+  // The authority has answered, and the last look at the log is under way.
+  sayUnheld();
+  await clock.settle();
+  const second = follow();
+  await clock.settle();
+  goOn();
+  await first.over;
+  await clock.settle();
+  expect(first.client.seen).toEqual(["1 started", "lost"]);
+  expect(second.client.seen).toEqual(["1 started"]);
+  expect(asked()).toBe(2);
+  sayUnheld();
+  await second.over;
+  expect(second.client.seen).toEqual(["1 started", "lost"]);
+});
+
 it("does not go on into the next run when the end of its own is missing", async () => {
   const { follow, append } = await session();
   await append("started");

@@ -50,8 +50,10 @@ export class SessionFeed {
   readonly #createdAt: number;
   readonly #recent = new RecentEvents();
   #head: number;
-  /** How often those who waited were told that nobody holds the session. */
-  #unheld = 0;
+  /** How often the authority was asked. */
+  #asked = 0;
+  /** The last of these questions to which it said that nobody holds the session. */
+  #unheldAt = 0;
   #end: FeedEnd | undefined;
   #looking: Promise<void> | undefined;
   #lookAgain = false;
@@ -94,14 +96,15 @@ export class SessionFeed {
    * nobody holds the session. Rejects with the error of the store when the log cannot be read, and with the signal's reason.
    */
   async after(seq: number, signal: AbortSignal): Promise<FeedNews> {
-    const unheld = this.#unheld;
+    const asked = this.#asked;
     for (;;) {
       signal.throwIfAborted();
       if (this.#end !== undefined) return this.#ended();
       if (seq < this.#head) {
         return this.#recent.after(seq) ?? (await this.#parts.readers.pass(() => this.#page(seq)));
       }
-      if (this.#unheld !== unheld) return "unheld";
+      // An answer to what was asked before the call may be older than the hold that the call is about.
+      if (this.#unheldAt > asked) return "unheld";
       this.#ask();
       await this.#change(signal);
     }
@@ -165,12 +168,15 @@ export class SessionFeed {
   async #askUntilUnheld(): Promise<void> {
     try {
       let head: number;
+      let question: number;
       do {
         head = this.#head;
+        this.#asked += 1;
+        question = this.#asked;
         await this.#parts.untilUnheld(this.#id, this.#closing.signal);
         await this.look();
       } while (this.#head !== head);
-      this.#unheld += 1;
+      this.#unheldAt = question;
     } catch {
       // Closed meanwhile.
     } finally {
