@@ -13,6 +13,7 @@ import {
 } from "@leasehold/session-lease";
 import { acquireFresh, type Grant } from "./acquisition.js";
 import { askHolder, canAsk, REQUEST_REASON } from "./ask-holder.js";
+import { askStore } from "./ask-store.js";
 import { asRefusal, RunError, retryHint, SessionBusyError } from "./errors.js";
 import { type HoldSettings, holdLease, letGo } from "./hold.js";
 import { describeHolder, freshOwner } from "./holder.js";
@@ -131,7 +132,7 @@ export class Admission {
   /** One acquire. The run has begun when it resolves. */
   async #try(run: LocalRun, wish: Wish, signal: AbortSignal): Promise<void> {
     const { options, prefix, reporter, ttl } = this.#settings;
-    const above = await unlessAborted(options.above?.(run.sessionId), signal);
+    const above = await askStore(options.above, run.sessionId, this.#clock, signal);
     throwIfAborted(run);
     if (this.#unsupported || this.#hold === undefined) return run.beginUnleased(freshOwner(prefix), above);
     const { port } = this.#hold;
@@ -236,18 +237,6 @@ export class Admission {
 /** Throws why, if the run is not to begin. */
 export function throwIfAborted(run: LocalRun): void {
   if (run.signal.aborted) throw abortError(run);
-}
-
-/** A store that never answers must not keep the session's lock in this process from whoever gives up, or is told to. */
-function unlessAborted<T>(answer: Promise<T> | T, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    signal.addEventListener("abort", giveUp, { once: true });
-    Promise.resolve(answer)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", giveUp));
-    if (signal.aborted) giveUp();
-  });
 }
 
 function abortError({ signal, sessionId }: LocalRun): unknown {

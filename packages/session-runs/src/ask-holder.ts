@@ -27,8 +27,9 @@ export function canAsk(lease: SessionLease): boolean {
 }
 
 /**
- * The token of the hold that was asked; undefined if there is none, or not the one that is meant. Throws
- * `LeaseUnsupportedError` where nobody can be asked, or run ids cannot be compared.
+ * The token of the hold that was asked; undefined if there is none, or not the one that is meant, or if its process is proved
+ * to be gone, so that nobody is left to be asked. Throws `LeaseUnsupportedError` where nobody can be asked, or run ids cannot
+ * be compared.
  */
 export async function askHolder(
   lease: SessionLease,
@@ -42,7 +43,7 @@ export async function askHolder(
     throw unsupported(`${lease.name} does not tell which run holds a session`);
   }
   const hold = await lease.inspect(sessionId, { signal });
-  if (hold === undefined || hold.token === butNot) return undefined;
+  if (hold === undefined || hold.holderGone === true || hold.token === butNot) return undefined;
   const { runId: holding } = hold.metadata;
   if (runId !== undefined && holding !== runId) return undefined;
   const asked = await lease.requestRelease(sessionId, { expectedToken: hold.token, by, reason, signal });

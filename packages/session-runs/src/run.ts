@@ -105,6 +105,16 @@ export class LocalRun implements Run {
     return this.#touchedAt;
   }
 
+  /** The authority may have granted the session to somebody else while this run is still here. */
+  get hasOutlivedHold(): boolean {
+    return this.loss !== undefined || this.#isAbandoned;
+  }
+
+  /** From its begin until the session is given back, unless it outlives its hold. */
+  get hasSession(): boolean {
+    return (this.#phase === "running" || this.#phase === "releasing") && !this.hasOutlivedHold;
+  }
+
   get owner(): string {
     return this.#owner;
   }

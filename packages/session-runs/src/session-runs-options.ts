@@ -1,4 +1,5 @@
 import { type Clock, LeaseInvalidError, type Metadata, type SessionLease } from "@leasehold/session-lease";
+import type { Above } from "./ask-store.js";
 import type { RunLogEvent, RunObserver } from "./observer.js";
 import type { RunState } from "./run.js";
 
@@ -25,8 +26,11 @@ export interface SessionRunsOptions extends RunLimitOptions {
   readonly ttl?: number | undefined;
   /** Ms from 1 to ttl / 2; a third of the ttl unless given. */
   readonly renewEvery?: number | undefined;
-  /** The highest token that the store has seen for a session: the run's own will be higher. Asked before each acquire. */
-  readonly above?: ((sessionId: string) => Promise<bigint | undefined> | bigint | undefined) | undefined;
+  /**
+   * The highest token that the store has seen for a session: the run's own will be higher. Asked before each acquire. One that
+   * has not answered after 10 s is given up: the run is refused with `unavailable`.
+   */
+  readonly above?: Above | undefined;
   /** Ms from a limit to the end of renewal, for a run that does not end; up to 365 days, 30,000 unless given. */
   readonly abandonAfter?: number | undefined;
   /** Runs that may stand in line for one session in this process, 0 or more; 1,000 unless given. One more is refused as busy. */
@@ -72,7 +76,10 @@ export type OnBusy = "reject" | "wait" | "interrupt";
 export interface RunOptions extends RunLimitOptions {
   /** `reject` unless given. */
   readonly onBusy?: OnBusy | undefined;
-  /** Ms to wait for the session, from the call on, 0 to 86,400,000; 30,000 unless given. Then the run is refused as busy. */
+  /**
+   * Ms to wait for the session, from the call on, 0 to 86,400,000; 30,000 unless given. Then the run is refused as busy. The
+   * first question to the store and to the authority is no wait: it has time limits of its own.
+   */
   readonly waitMs?: number | undefined;
   /** Aborting it aborts the run's signal with the same reason; before the callback begins, `run` rejects with `aborted`. */
   readonly signal?: AbortSignal | undefined;

@@ -43,11 +43,12 @@ import { randomUUID } from "node:crypto";
 import { checkRenewal } from "@leasehold/keeper";
 import { type Clock, DEFAULT_TTL, hostClock, LeaseInvalidError } from "@leasehold/session-lease";
 import { Admission, type Wish } from "./admission.js";
-import { askHolder, REQUEST_REASON } from "./ask-holder.js";
+import { askHolder, canAsk, REQUEST_REASON } from "./ask-holder.js";
 import { carryOut, type RunCallback } from "./carry-out.js";
 import { type DrainOutcome, drainRuns } from "./drain.js";
 import { DrainError, RunCancelledError } from "./errors.js";
 import { checkPrefix, defaultPrefix } from "./holder.js";
+import type { RunLogEvent } from "./observer.js";
 import { activeRuns, countRuns } from "./present-runs.js";
 import { Reporter } from "./reporter.js";
 import { LocalRun, type Run, type RunState } from "./run.js";
@@ -67,7 +68,7 @@ import { Handles, type StartedRun } from "./started-run.js";
 import type { RunStats } from "./tally.js";
 
 /**
- * - `here`: a run of this process was told to end.
+ * - `here`: a run of this process was told to end, or has ended and is giving the session back.
  * - `asked`: the holder in another process was asked to let go. It hears at once where the backend notifies, else with its
  *   next renewal, and may take its time.
  * - `none`: nobody holds the session, or not the run that is meant.
@@ -178,16 +179,14 @@ export class SessionRuns {
     const here = this.#locks.holderOf(sessionId);
     const waits = here?.state === "waiting";
     const meant = runId === undefined ? (waits ? undefined : here) : this.#find(sessionId, runId);
-    if (meant !== undefined) {
-      if (meant.state === "releasing") return "none";
-      meant.abort(new RunCancelledError());
-      return "here";
-    }
+    if (meant !== undefined && meant.state !== "releasing") meant.abort(new RunCancelledError());
+    const outcome = meant === undefined ? "none" : "here";
     const { lease } = this.#admission;
-    // Who has the session here is nobody's holder elsewhere.
-    if (lease === undefined || (here !== undefined && !waits && here.state !== "starting")) return "none";
-    const asked = await askHolder(lease, sessionId, { by, reason, runId, signal });
-    if (asked === undefined) return "none";
+    if (lease === undefined) return outcome;
+    // Who has the session here is nobody's holder elsewhere; who has outlived its hold does not have it any more.
+    if (meant === undefined ? here?.hasSession : !meant.hasOutlivedHold || !canAsk(lease)) return outcome;
+    const asked = await askHolder(lease, sessionId, { by, reason, runId, butNot: here?.token, signal });
+    if (asked === undefined) return outcome;
     this.#reporter.observe((observer) => observer.releaseAsked?.());
     return "asked";
   }
@@ -200,12 +199,15 @@ export class SessionRuns {
    */
   drain(deadlineMs: number): Promise<DrainOutcome> {
     if (!(deadlineMs >= 0)) throw new LeaseInvalidError(`the deadline must be 0 ms or more, not ${String(deadlineMs)}`);
-    this.#drain ??= drainRuns(this.#locks, {
-      deadlineMs,
-      clock: this.#clock,
-      log: (event) => this.#reporter.log(event),
-    }).finally(() => this.#admission.stopWatching());
+    this.#drain ??= this.#drainOnce(deadlineMs).finally(() => this.#admission.stopWatching());
     return this.#drain;
+  }
+
+  async #drainOnce(deadlineMs: number): Promise<DrainOutcome> {
+    // Whoever hears of the drain by an abort or in the log finds that it has begun.
+    await Promise.resolve();
+    const log = (event: RunLogEvent): void => this.#reporter.log(event);
+    return await drainRuns(this.#locks, { deadlineMs, clock: this.#clock, log });
   }
 
   /** The runs of this process, those that wait included, in no particular order. */

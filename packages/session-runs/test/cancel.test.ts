@@ -93,7 +93,7 @@ describe("contract runs 2: the stop button", () => {
     expect(await second).toBe("mine");
   });
 
-  it("has nothing to stop in a run that is giving its lease back", async () => {
+  it("says `here` of a run that is giving its lease back: until it has, the authority shows a hold", async () => {
     const stage = new Stage();
     const gate = latch();
     const runs = stage.server(
@@ -108,10 +108,56 @@ describe("contract runs 2: the stop button", () => {
     const first = runs.run("s", { runId: "r1" }, () => "done");
     await stage.clock.settle();
     expect(runs.stateOf("s")).toBe("releasing");
-    expect(await runs.cancel("s")).toBe("none");
-    expect(await runs.cancel("s", { runId: "r1" })).toBe("none");
+    expect(await runs.cancel("s")).toBe("here");
+    expect(await runs.cancel("s", { runId: "r1" })).toBe("here");
+    expect(await runs.cancel("s", { runId: "r2" })).toBe("none");
     gate.open();
     expect(await first).toBe("done");
+    expect(await runs.cancel("s")).toBe("none");
+    expect(stage.asked).not.toContain("requestRelease");
+  });
+
+  it.each(["lost", "abandoned"])(
+    "reaches the holder elsewhere past a run here whose hold is %s and that does not end",
+    async (how) => {
+      const stage = new Stage();
+      const [a, b] = [stage.server({ abandonAfter: 0 }), stage.server()];
+      const wedge = latch();
+      const first = a.run("s", { runId: "r1", maxHold: how === "lost" ? undefined : 1 }, () => wedge.promise);
+      await stage.clock.settle();
+      if (how === "lost") await stage.authority.forceRelease("s", { by: "operator", reason: "test" });
+      await stage.clock.advance(TTL);
+      // It is told, and nobody has the session elsewhere yet.
+      expect(await a.cancel("s")).toBe("here");
+      const second = b.run(
+        "s",
+        { runId: "r2" },
+        async (run) => (await untilAborted(run)) instanceof ReleaseRequestedError,
+      );
+      await stage.clock.settle();
+      expect(await a.cancel("s", { runId: "r1" })).toBe("here");
+      expect(b.stateOf("s")).toBe("running");
+      expect(await a.cancel("s")).toBe("asked");
+      expect(await second).toBe(true);
+      wedge.open();
+      await first.catch(() => undefined);
+    },
+  );
+
+  it("asks nobody whose process is proved to be gone", async () => {
+    const stage = new Stage();
+    const dead = stage.server(
+      {},
+      {
+        inspect: async (sessionId) => {
+          const hold = await stage.authority.inspect(sessionId);
+          return hold && { ...hold, holderGone: true };
+        },
+      },
+    );
+    await stage.authority.acquire("s", "dead-1");
+    expect(await dead.cancel("s")).toBe("none");
+    expect(stage.asked).toEqual(["inspect"]);
   });
 
   it("says so where holders cannot be asked, or not told apart", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { DRAIN_JOIN, DrainError, type Run } from "../src/index.js";
+import { DRAIN_JOIN, DrainError, type Run, type SessionRuns } from "../src/index.js";
 import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
 
 describe("contract runs 9: drain", () => {
@@ -106,6 +106,23 @@ describe("contract runs 9: drain", () => {
     await stage.clock.advance(2_000 + DRAIN_JOIN);
     await expect(first).resolves.toMatchObject({ left: 50, ms: 2_000 + DRAIN_JOIN });
     expect(all).toHaveLength(50);
+  });
+
+  it("has begun before anybody hears of it", async () => {
+    const stage = new Stage();
+    const heard: unknown[] = [];
+    const runs: SessionRuns = stage.server({
+      log: ({ event }) => {
+        if (event !== "drain.started") return;
+        heard.push(runs.draining, rejection(runs.run("t", {}, () => 0)), runs.drain(0) === draining);
+      },
+    });
+    const draining = runs.drain(1_000);
+    await draining;
+    expect(heard[0]).toBe(true);
+    expect(await heard[1]).toBeInstanceOf(DrainError);
+    expect(heard[2]).toBe(true);
+    expect(stage.sent).toEqual([]);
   });
 
   it("keeps renewing what it waits for", async () => {

@@ -16,6 +16,7 @@ import {
   SessionBusyError,
   SessionLeasedElsewhereError,
   SessionRuns,
+  toHttp,
 } from "../src/index.js";
 import { latch, rejection, Stage, TTL, untilAborted } from "./stage.js";
 
@@ -95,6 +96,22 @@ describe("one run", () => {
     expect(await runs.cancel("s")).toBe("here");
     expect(await stopped).toBeInstanceOf(RunCancelledError);
     expect(runs.stateOf("s")).toBeUndefined();
+  });
+
+  it("is refused when the store does not answer in its time, waiting or not, and the session is the next one's", async () => {
+    const stage = new Stage();
+    const answers: (Promise<bigint> | bigint)[] = [new Promise<bigint>(() => undefined), 7n];
+    const runs = stage.server({ above: () => answers.shift() });
+    const stuck = rejection(runs.run("s", { onBusy: "wait", waitMs: 60_000 }, () => 0));
+    const next = runs.run("s", { onBusy: "wait", waitMs: 60_000 }, ({ token }) => token);
+    await stage.clock.advance(9_999);
+    expect(runs.stateOf("s")).toBe("starting");
+    await stage.clock.advance(1);
+    const error = await stuck;
+    expect(error).toBeInstanceOf(LeaseUnavailableError);
+    expect(toHttp(error)).toMatchObject({ status: 503, code: "lease_unavailable" });
+    expect(await next).toBeGreaterThan(7n);
+    expect(stage.clock.pending).toBe(0);
   });
 
   it("gets a token above the highest that the store has seen, and hears how the hold before it ended", async () => {
