@@ -22,7 +22,14 @@ async function session() {
   await store.create("s", 1n);
   const index = new RequestIndex(store);
   const holder: { mark: string | undefined } = { mark: undefined };
-  const once = new Once({ index, clock, markOfHolder: async () => holder.mark });
+  const began = clock.monotonic();
+  /** When the authority was asked, in ms from the begin. */
+  const asked: number[] = [];
+  const markOfHolder = async (): Promise<string | undefined> => {
+    asked.push(clock.monotonic() - began);
+    return holder.mark;
+  };
+  const once = new Once({ index, clock, markOfHolder });
   const write = async (key = KEY, runId = "r", token = 1n): Promise<void> => {
     await store.append("s", token, {
       runId,
@@ -30,7 +37,7 @@ async function session() {
       data: { request: { key: key.key, digest: key.digest } },
     });
   };
-  return { clock, store, index, once, holder, write };
+  return { clock, store, index, once, holder, write, asked };
 }
 
 it("begins a request that the log does not know, and finds it from then on", async () => {
@@ -114,7 +121,7 @@ it("waits for another server that is about to begin this very request, and for n
   const waiting = once.begin("s", KEY, begin, forever);
   await clock.advance(1_000);
   await write();
-  await clock.advance(50);
+  await clock.advance(1_000);
   expect(await waiting).toMatchObject({ runId: "r" });
   expect(begun).toBe(0);
   await once.begin("s", keyOf("other"), begin, forever);
@@ -127,7 +134,19 @@ it("begins it after all when that server has gone without", async () => {
   const waiting = once.begin("s", KEY, () => write(), forever);
   await clock.advance(1_000);
   holder.mark = undefined;
-  await clock.advance(50);
+  await clock.advance(1_000);
+  expect(await waiting).toBeUndefined();
+});
+
+it("looks soon, and then once a second, while that server may be dead and its ttl has to pass", async () => {
+  const { clock, once, holder, write, asked } = await session();
+  holder.mark = KEY.mark;
+  const waiting = once.begin("s", KEY, () => write(), forever);
+  await clock.advance(30_000);
+  expect(asked.length).toBeLessThan(40);
+  expect(asked.slice(0, 4)).toEqual([0, 50, 150, 350]);
+  holder.mark = undefined;
+  await clock.advance(1_000);
   expect(await waiting).toBeUndefined();
 });
 
@@ -179,6 +198,25 @@ it("reads of a log only what is new", async () => {
   await write(keyOf("second"), "r2");
   expect(await index.find("s", "second")).toMatchObject({ runId: "r2", seq: 1_502 });
   expect(afters).toEqual([1_501]);
+});
+
+it("forgets the sessions asked for longest ago, and never the one asked for last, however many keys it has", async () => {
+  const { store, write } = await session();
+  await store.create("t", 1n);
+  const index = new RequestIndex(store, 3);
+  for (let i = 0; i < 5; i++) await write(keyOf(`k${i}`), `r${i}`);
+  const read: string[] = [];
+  const { read: original } = store;
+  store.read = (id, options) => {
+    read.push(id);
+    return original.call(store, id, options);
+  };
+  for (const key of ["k0", "k4", "none"]) await index.find("s", key);
+  expect(read).toEqual(["s"]);
+  await store.append("t", 1n, { runId: "r", type: "output" });
+  await index.find("t", "k");
+  expect(await index.find("s", "k0")).toMatchObject({ runId: "r0" });
+  expect(read).toEqual(["s", "t", "s"]);
 });
 
 it.each([

@@ -9,6 +9,8 @@ const MAX_BODY = 524_288;
 /** Ms for a whole request to arrive, and between two looks for one that takes longer. */
 const REQUEST_TIMEOUT = 30_000;
 const LOOK_FOR_SLOW = 5_000;
+/** Ms for which a client may take nothing of an answer that is complete. What it takes, however little, begins them anew. */
+const UNREAD_TIMEOUT = 30_000;
 /** Longer than any id, so that one that is too long is refused as such. */
 const MAX_PARAM = 16_384;
 
@@ -17,12 +19,14 @@ export interface AppOptions {
   readonly log: Logger;
   /** Ms for a whole request to arrive; 30,000 unless given. */
   readonly requestTimeout?: number;
+  /** Ms for which a client may take nothing of a complete answer before its connection is closed; 30,000 unless given. */
+  readonly unreadTimeout?: number;
 }
 
 /** The HTTP side of one listener: its routes, who may call them, and how errors are answered. */
 export function createApp(
   routes: readonly ((app: FastifyInstance) => void)[],
-  { guard, log, requestTimeout = REQUEST_TIMEOUT }: AppOptions,
+  { guard, log, requestTimeout = REQUEST_TIMEOUT, unreadTimeout = UNREAD_TIMEOUT }: AppOptions,
 ): FastifyInstance {
   const app: FastifyInstance = Fastify({
     bodyLimit: MAX_BODY,
@@ -33,6 +37,7 @@ export function createApp(
     routerOptions: { maxParamLength: MAX_PARAM },
     clientErrorHandler: (error, socket) => {
       socket.end(refuseSocket(error.code));
+      socket.setTimeout(unreadTimeout, () => socket.destroy());
     },
     // What cannot be routed never gets to the error handler.
     frameworkErrors: (error, _, reply) => {
@@ -41,6 +46,9 @@ export function createApp(
   });
   app.removeContentTypeParser("text/plain");
   app.addHook("onRequest", async (request, reply) => {
+    // Of a stream as of any other answer: all of it is handed over, and the server closes on a socket that times out. When it
+    // has been taken, the time that a connection is kept for the next request counts instead.
+    reply.raw.once("prefinish", () => void reply.raw.socket?.setTimeout(unreadTimeout));
     await guardRequest(request, reply, guard);
   });
   // Browsers ask with OPTIONS first; by then the guard has let the origin pass.

@@ -7,7 +7,8 @@
  * - behind:  more waits for the client than it may. Whoever sends is asked to wait, too. Left when the client has read it all (open),
  *            or has not in its time (over): an agent that is quick for a moment costs nobody the stream, and a client that
  *            does not read holds a run up for no more than that.
- * - over:    ended by us, or the client is gone, or it read so slowly that it was cut off. It can read the log instead.
+ * - over:    ended by us, or the client is gone, or it read so slowly that it was cut off. It can read the log instead. What it
+ *            has not read yet when we end is kept for as long as that of any answer (`create-app.ts`).
  */
 
 import type { ServerResponse } from "node:http";

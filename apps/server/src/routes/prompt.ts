@@ -15,7 +15,7 @@ import { isHeld, requireSession, type SessionParams } from "./session-state.js";
 
 /** Running a prompt, and stopping it. */
 export function promptRoutes(app: FastifyInstance, parts: ServerParts): void {
-  const { runs, store, once, isDraining } = parts;
+  const { runs, store, once, waitingRoom, isDraining } = parts;
 
   app.post<SessionParams>("/v1/sessions/:id/prompt", async (request, reply) => {
     const { id } = request.params;
@@ -25,7 +25,9 @@ export function promptRoutes(app: FastifyInstance, parts: ServerParts): void {
     await requireSession(id, store);
     const gone = whenGone(reply);
     const begin = (): Promise<void> => beginRun(id, body, key, { reply, gone }, parts);
-    const begun = key === undefined ? await begin() : await once.begin(id, key, begin, gone);
+    const begun = await waitingRoom.hold(body.prompt, async () =>
+      key === undefined ? await begin() : await once.begin(id, key, begin, gone),
+    );
     if (begun === undefined) return reply;
     reply.header("idempotent-replayed", "true");
     const recover = (): Promise<boolean> => recoverRun(id, runs, parts);

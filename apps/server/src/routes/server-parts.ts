@@ -4,6 +4,7 @@ import type { Feeds } from "../follow/feeds.js";
 import type { ServerMetrics } from "../metrics.js";
 import type { RunParts } from "../run/conduct-run.js";
 import type { Once } from "../run/once.js";
+import type { WaitingRoom } from "../run/waiting-room.js";
 
 /** What the routes of a server work with. */
 export interface ServerParts extends RunParts {
@@ -12,6 +13,7 @@ export interface ServerParts extends RunParts {
   readonly lease: SessionLease | undefined;
   readonly feeds: Feeds;
   readonly once: Once;
+  readonly waitingRoom: WaitingRoom;
   readonly metrics: ServerMetrics;
   /** Begins to drain; the process goes on until it is told to end. */
   readonly beginDrain: () => void;

@@ -16,8 +16,12 @@ import { HttpError } from "../http/http-error.js";
 import type { BegunRun, RequestIndex } from "./request-index.js";
 import type { RequestKey } from "./request-key.js";
 
-/** Ms between two looks at a log in which another server is about to begin this very request. */
+/**
+ * Ms between two looks at a log in which another server is about to begin this very request. It does so in a moment, or has
+ * died: then the wait is for its ttl, and each pause is twice the one before, up to a second.
+ */
 const LOOK_AGAIN = 50;
+const LOOK_SELDOM = 1_000;
 
 /** Found under the lease: somebody had begun it after all. */
 export class AlreadyBegunError extends Error {
@@ -92,6 +96,7 @@ export class Once {
     signal: AbortSignal,
   ): Promise<BegunRun | undefined> {
     const { clock, markOfHolder } = this.#parts;
+    let lookAgain = LOOK_AGAIN;
     for (;;) {
       // Before the look at the log: what a holder that has gone by now had begun is found there.
       const begunElsewhere = (await markOfHolder(sessionId)) === request.mark;
@@ -99,7 +104,8 @@ export class Once {
       if (run !== undefined) return run;
       signal.throwIfAborted();
       if (begunElsewhere) {
-        await pause(clock, LOOK_AGAIN, { signal });
+        await pause(clock, lookAgain, { signal });
+        lookAgain = Math.min(2 * lookAgain, LOOK_SELDOM);
         continue;
       }
       try {

@@ -1,14 +1,15 @@
 /**
  * Which run of a session a request has begun. The log tells, and nothing else is believed: this is what has been read of it
  * so far, taken up again where the reading ended. A bounded number of keys is remembered, of the sessions asked for last; what
- * was forgotten is read again.
+ * was forgotten is read again. The session asked for last is never forgotten, however many keys it has, or each of its
+ * requests would read all of its log: a key takes a fraction of what its run takes there.
  */
 
 import type { SessionStore } from "@leasehold/session-store";
 import { requestOf } from "./request-key.js";
 
 const MAX_SESSIONS = 1_024;
-const MAX_KEYS = 50_000;
+const MAX_KEYS = 200_000;
 const PAGE = 1_000;
 
 /** A run that was begun by a request. */
@@ -29,12 +30,15 @@ interface ReadSoFar {
 
 export class RequestIndex {
   readonly #store: SessionStore;
+  readonly #maxKeys: number;
   readonly #sessions = new Map<string, ReadSoFar>();
   /** Readings under way: two would read the same. */
   readonly #reading = new Map<string, Promise<ReadSoFar>>();
 
-  constructor(store: SessionStore) {
+  /** `maxKeys`: how many to remember of all sessions but the one asked for last; 200,000 unless given. */
+  constructor(store: SessionStore, maxKeys: number = MAX_KEYS) {
     this.#store = store;
+    this.#maxKeys = maxKeys;
   }
 
   /** What the log tells at some moment after the call. Rejects with the store's error. */
@@ -79,7 +83,7 @@ export class RequestIndex {
     let keys = 0;
     for (const { runs } of this.#sessions.values()) keys += runs.size;
     for (const [id, { runs }] of this.#sessions) {
-      if (keys <= MAX_KEYS && this.#sessions.size <= MAX_SESSIONS) return;
+      if (id === sessionId || (keys <= this.#maxKeys && this.#sessions.size <= MAX_SESSIONS)) return;
       this.#sessions.delete(id);
       keys -= runs.size;
     }

@@ -8,11 +8,10 @@ import { LeaseDomainMismatchError, type SessionStore } from "@leasehold/session-
 import { StartError } from "./usage-error.js";
 
 /** The domain of a store that is used without leases. */
-const UNLEASED = "none";
+export const UNLEASED = "none";
 
-/** Ties the store to the lease. Rejects with `StartError` naming both domains when it is tied to another. */
-export async function tieStore(store: SessionStore, lease: SessionLease | undefined, force: boolean): Promise<void> {
-  const domain = await domainOf(lease);
+/** Ties the store to the leases of the domain. Rejects with `StartError` naming both domains when it is tied to another. */
+export async function tieStore(store: SessionStore, domain: string, force: boolean): Promise<void> {
   try {
     await store.adoptDomain(domain, { force });
   } catch (error) {
@@ -26,8 +25,8 @@ export async function tieStore(store: SessionStore, lease: SessionLease | undefi
   }
 }
 
-async function domainOf(lease: SessionLease | undefined): Promise<string> {
-  if (lease === undefined) return UNLEASED;
+/** Rejects with `StartError` for a lease that cannot tell. */
+export async function domainOf(lease: SessionLease): Promise<string> {
   if (supports(lease, "domain")) return await lease.domain();
   throw new StartError(`${lease.name} cannot tell its domain, so the store cannot be tied to it`);
 }

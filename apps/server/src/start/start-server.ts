@@ -22,6 +22,7 @@ import { holderOf, isHeld } from "../routes/session-state.js";
 import { Once } from "../run/once.js";
 import { RequestIndex } from "../run/request-index.js";
 import { MARK_KEY } from "../run/request-key.js";
+import { WaitingRoom } from "../run/waiting-room.js";
 import { BackendHealth } from "./backend-health.js";
 import { tieStore } from "./lease-domain.js";
 import { openListeners, type Urls } from "./listeners.js";
@@ -58,11 +59,11 @@ export async function startServer(
 }
 
 async function start(options: ServerOptions, log: Logger, clock: Clock, opened: Opened): Promise<RunningServer> {
-  const { lease: backend, chosen } = await openBackend(options, clock, log);
+  const { lease: backend, chosen, domain } = await openBackend(options, clock, log);
   if (backend !== undefined) opened.add(() => backend.close());
   const store = new JsonlSessionStore({ directory: options.storeDir, clock });
   opened.add(() => store.close());
-  await tieStore(store, backend, options.adoptStore);
+  await tieStore(store, domain, options.adoptStore);
   const agent = agentFor(options, clock, log);
   opened.add(() => agent.close());
   await agent.ready();
@@ -108,6 +109,7 @@ async function start(options: ServerOptions, log: Logger, clock: Clock, opened: 
     lease,
     feeds,
     once,
+    waitingRoom: new WaitingRoom(),
     requests,
     metrics,
     beginDrain: () => void drain(),
