@@ -11,28 +11,28 @@ import {
 import type { LeaseLostError } from "./errors.js";
 
 /**
- * What a keeper tells. Hooks are called synchronously, at the moment it notices, and may be called from within
- * `assertHeld`. A hook that throws or rejects harms nothing but itself.
+ * What a keeper tells, each as a method of the object given. Hooks are called synchronously, at the moment it notices, and may
+ * be called from within `assertHeld`. A hook that throws or rejects harms nothing but itself.
  */
 export interface KeeperHooks {
   /** A renewal was confirmed. `lagMs`: from when it was due until it was confirmed. */
-  readonly onRenewed?: ((lease: Lease, validUntil: Moment, lagMs: number) => void) | undefined;
+  onRenewed?(lease: Lease, validUntil: Moment, lagMs: number): void;
   /** One try failed or was not answered; the keeper goes on trying while the lease is valid. */
-  readonly onRenewFailed?: ((error: unknown) => void) | undefined;
+  onRenewFailed?(error: unknown): void;
   /**
    * Two thirds of the ttl have gone by since the last confirmed request was sent, and the keeper goes on trying. Once until
    * a renewal is confirmed. `leftMs`: until the end of validity.
    */
-  readonly onAtRisk?: ((leftMs: number) => void) | undefined;
+  onAtRisk?(leftMs: number): void;
   /** Stop acting at once. `onRenewed` or `onLost` follows within five seconds of running time. */
-  readonly onDoubt?: (() => void) | undefined;
+  onDoubt?(): void;
   /** At most once in the life of a keeper. */
-  readonly onLost?: ((error: LeaseLostError) => void) | undefined;
+  onLost?(error: LeaseLostError): void;
   /** Someone asks this holder to let go. At most once in the life of a keeper. */
-  readonly onReleaseRequested?: ((request: ReleaseRequest) => void) | undefined;
+  onReleaseRequested?(request: ReleaseRequest): void;
 }
 
-export interface KeeperOptions extends KeeperHooks {
+export interface KeeperOptions {
   readonly lease: SessionLease;
   /** What is to be kept. */
   readonly grant: Lease;
@@ -51,6 +51,7 @@ export interface KeeperOptions extends KeeperHooks {
   readonly reclaimExpired?: boolean | undefined;
   /** From 0 up to, not including, 1; spreads renewals and retries. */
   readonly random?: (() => number) | undefined;
+  readonly hooks?: KeeperHooks | undefined;
 }
 
 /** Throws `LeaseInvalidError` for a ttl or a renewal interval that cannot work. */

@@ -69,7 +69,7 @@ const RELEASE_BUDGET = 5_000;
 export class Keeper {
   readonly #port: SessionLease;
   readonly #clock: Clock;
-  readonly #hooks: KeeperHooks;
+  readonly #hooks: KeeperHooks | undefined;
   readonly #random: () => number;
   readonly #ttl: number | undefined;
   readonly #reclaimExpired: boolean;
@@ -92,12 +92,12 @@ export class Keeper {
 
   constructor(options: KeeperOptions) {
     const { lease, grant, requestedAt, clock = hostClock, ttl, renewEvery, reclaimExpired = false } = options;
-    const { random = Math.random } = options;
+    const { random = Math.random, hooks } = options;
     const wanted = ttl ?? grant.ttl;
     checkRenewal(wanted, renewEvery);
     this.#port = lease;
     this.#clock = clock;
-    this.#hooks = options;
+    this.#hooks = hooks;
     this.#random = random;
     this.#ttl = ttl;
     this.#reclaimExpired = reclaimExpired;
@@ -107,10 +107,7 @@ export class Keeper {
     const start = (requestedAt ?? now).monotonic;
     this.#validity = new Validity(requestedAt, grant.ttl, now);
     this.#pace = new RenewalPace(start, renewEvery ?? wanted / 3, grant.ttl, random);
-    this.#renewals = new Renewals(lease, {
-      granted: (attempt, renewed) => this.#onGranted(attempt, renewed),
-      refused: (attempt, error) => this.#onRefused(attempt, error),
-    });
+    this.#renewals = new Renewals(lease);
     this.#alarm = new Alarm(clock, this.#wake);
     this.#watch = ClockWatch.of(clock);
     this.#watch.add(this.#wake);
@@ -238,7 +235,7 @@ export class Keeper {
   #reportRisk(now: Moment): void {
     if (this.#state !== "held" || this.#riskReported || now.monotonic < this.#validity.riskAt) return;
     this.#riskReported = true;
-    callHook(this.#hooks.onAtRisk, this.#validity.left(now));
+    this.#tell((hooks) => hooks.onAtRisk?.(this.#validity.left(now)));
   }
 
   /** Whether this process was not running, or the clocks disagree about the time, when what is over now came to its end. */
@@ -252,12 +249,12 @@ export class Keeper {
 
   #doubt(now: Moment): void {
     this.#ask(now);
-    callHook(this.#hooks.onDoubt);
+    this.#tell((hooks) => hooks.onDoubt?.());
   }
 
   #ask(now: Moment): void {
     this.#state = "in-doubt";
-    this.#validity.anchor = now;
+    this.#validity.anchor(now);
     this.#renewals.giveUp();
     this.#send(now, now.monotonic + DOUBT, this.#reclaimExpired);
   }
@@ -265,9 +262,14 @@ export class Keeper {
   #send(now: Moment, deadline: number, reclaimExpired: boolean): void {
     this.#pace.sent(now.monotonic);
     this.#renewAgain = false;
-    const send = this.#renewals.prepare(now, deadline);
+    const attempt = this.#renewals.prepare(now, deadline);
     this.#setAlarm(now);
-    send(this.#lease, { ttl: this.#ttl, reclaimExpired });
+    this.#renewals.send(attempt, this.#lease, {
+      ttl: this.#ttl,
+      reclaimExpired,
+      granted: (renewed) => this.#onGranted(attempt, renewed),
+      refused: (error) => this.#onRefused(attempt, error),
+    });
   }
 
   #onGranted(attempt: Attempt, lease: Lease): void {
@@ -282,7 +284,7 @@ export class Keeper {
       return;
     }
     if (counts) this.#renewals.settled();
-    else if (this.#state === "held" && attempt.sent.monotonic < this.#validity.anchor.monotonic) return;
+    else if (this.#state === "held" && this.#validity.isAnchoredAfter(attempt.sent)) return;
     this.#confirm(attempt.sent, lease, now);
   }
 
@@ -295,11 +297,11 @@ export class Keeper {
     const lagMs = this.#pace.confirmed(sent, lease.ttl, now.monotonic);
     if (this.#renewAgain) this.#pace.hasten(now.monotonic);
     this.#setAlarm(now);
-    callHook(this.#hooks.onRenewed, lease, this.validUntil, lagMs);
+    this.#tell((hooks) => hooks.onRenewed?.(lease, this.validUntil, lagMs));
     const { releaseRequested } = lease;
     if (releaseRequested === undefined || this.#requestReported) return;
     this.#requestReported = true;
-    callHook(this.#hooks.onReleaseRequested, releaseRequested);
+    this.#tell((hooks) => hooks.onReleaseRequested?.(releaseRequested));
   }
 
   #onRefused(attempt: Attempt, error: unknown): void {
@@ -325,7 +327,7 @@ export class Keeper {
       this.#pace.failed(error, now.monotonic);
       this.#setAlarm(now);
     }
-    callHook(this.#hooks.onRenewFailed, error);
+    this.#tell((hooks) => hooks.onRenewFailed?.(error));
   }
 
   #setAlarm(now: Moment): void {
@@ -339,8 +341,14 @@ export class Keeper {
     this.#stop("lost");
     this.#renewals.giveUp();
     const { sessionId } = this.#lease;
-    this.#loss = new LeaseLostError(reason, { sessionId, ...(cause !== undefined && { cause }) });
-    callHook(this.#hooks.onLost, this.#loss);
+    const loss = new LeaseLostError(reason, { sessionId, ...(cause !== undefined && { cause }) });
+    this.#loss = loss;
+    this.#tell((hooks) => hooks.onLost?.(loss));
+  }
+
+  #tell(tell: (hooks: KeeperHooks) => unknown): void {
+    const hooks = this.#hooks;
+    if (hooks !== undefined) callHook(() => tell(hooks));
   }
 
   #stop(state: KeeperState): void {

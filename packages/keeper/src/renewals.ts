@@ -10,20 +10,19 @@ export type Attempt = {
   answered: Promise<void>;
 };
 
-export interface RenewalAnswers {
-  granted(attempt: Attempt, lease: Lease): void;
-  refused(attempt: Attempt, error: unknown): void;
+/** What is sent, and who hears the answer: for a request, which is short, and not for the whole life of a keeper. */
+export interface Renewal extends Omit<RenewOptions, "signal"> {
+  readonly granted: (lease: Lease) => void;
+  readonly refused: (error: unknown) => void;
 }
 
-/** The requests of one keeper. One at a time counts; those given up may still answer, and say that they are not the one. */
+/** The requests of one keeper. One at a time counts; those given up may still answer, and are not the current one then. */
 export class Renewals {
   readonly #port: SessionLease;
-  readonly #answers: RenewalAnswers;
   #current: Attempt | undefined;
 
-  constructor(port: SessionLease, answers: RenewalAnswers) {
+  constructor(port: SessionLease) {
     this.#port = port;
-    this.#answers = answers;
   }
 
   /** The one that counts: sent, and neither answered nor given up. */
@@ -31,13 +30,15 @@ export class Renewals {
     return this.#current;
   }
 
-  /** The next one counts from here on; what is returned sends it. A port that throws has answered before that returns. */
-  prepare(sent: Moment, deadline: number): (ref: LeaseRef, options: Omit<RenewOptions, "signal">) => void {
-    const attempt: Attempt = { sent, deadline, cut: new AbortController(), answered: Promise.resolve() };
-    this.#current = attempt;
-    return (ref, options) => {
-      attempt.answered = this.#request(attempt, ref, options);
-    };
+  /** The next one, which counts from here on; `send` sends it. */
+  prepare(sent: Moment, deadline: number): Attempt {
+    this.#current = { sent, deadline, cut: new AbortController(), answered: Promise.resolve() };
+    return this.#current;
+  }
+
+  /** A port that throws has answered before this returns. */
+  send(attempt: Attempt, ref: LeaseRef, renewal: Renewal): void {
+    attempt.answered = this.#request(attempt, ref, renewal);
   }
 
   /** Its answer has come. */
@@ -52,14 +53,15 @@ export class Renewals {
     attempt?.cut.abort(reason);
   }
 
-  async #request(attempt: Attempt, ref: LeaseRef, options: RenewOptions): Promise<void> {
+  async #request(attempt: Attempt, ref: LeaseRef, renewal: Renewal): Promise<void> {
+    const { granted, refused, ...options } = renewal;
     let renewed: Lease;
     try {
       renewed = await this.#port.renew(ref, { ...options, signal: attempt.cut.signal });
     } catch (error) {
-      this.#answers.refused(attempt, error);
+      refused(error);
       return;
     }
-    this.#answers.granted(attempt, renewed);
+    granted(renewed);
   }
 }

@@ -1,12 +1,16 @@
 import { type Moment, timeLeft, validityEnd } from "@leasehold/session-lease";
 import { clocksApart } from "./clock-watch.js";
 
-/** What the holder's own clocks say about its hold. */
+/**
+ * What the holder's own clocks say about its hold. Plain numbers, which are changed in place: ten thousand keepers confirm a
+ * thousand renewals a second.
+ */
 export class Validity {
-  /** The instant from which nothing may be done; the earlier of the two clocks counts. */
-  end: Moment;
   /** When the two clocks last stood together: the sending of the last confirmed request, or the beginning of a doubt. */
-  anchor: Moment;
+  #anchorWall: number;
+  #anchorMonotonic: number;
+  #endWall: number;
+  #endMonotonic: number;
   /** Monotonic ms at which two thirds of the ttl have gone by since the last confirmed request was sent. */
   riskAt: number;
   /**
@@ -17,22 +21,41 @@ export class Validity {
 
   /** `requestedAt` absent: ended already. */
   constructor(requestedAt: Moment | undefined, ttl: number, now: Moment) {
-    this.anchor = requestedAt ?? now;
-    this.end = requestedAt === undefined ? now : validityEnd(requestedAt, ttl);
-    this.riskAt = riskAt(this.anchor, ttl);
+    const anchor = requestedAt ?? now;
+    const end = requestedAt === undefined ? now : validityEnd(requestedAt, ttl);
+    this.#anchorWall = anchor.wall;
+    this.#anchorMonotonic = anchor.monotonic;
+    this.#endWall = end.wall;
+    this.#endMonotonic = end.monotonic;
+    this.riskAt = riskAt(anchor, ttl);
     this.tolerance = Math.min(1_000, Math.max(50, ttl / 50));
   }
 
+  /** The instant from which nothing may be done; the earlier of the two clocks counts. */
+  get end(): Moment {
+    return { wall: this.#endWall, monotonic: this.#endMonotonic };
+  }
+
+  /** The two clocks stand together here. */
+  anchor({ wall, monotonic }: Moment): void {
+    this.#anchorWall = wall;
+    this.#anchorMonotonic = monotonic;
+  }
+
+  isAnchoredAfter({ monotonic }: Moment): boolean {
+    return monotonic < this.#anchorMonotonic;
+  }
+
   confirm(sent: Moment, ttl: number): void {
-    this.anchor = sent;
-    this.end = validityEnd(sent, ttl);
+    this.anchor(sent);
+    this.#endAt(validityEnd(sent, ttl));
     this.riskAt = riskAt(sent, ttl);
   }
 
   /** A request that may be applied although its answer never comes: never later than it would allow. */
   cap(sent: Moment, ttl: number): void {
     const { wall, monotonic } = validityEnd(sent, ttl);
-    this.end = { wall: Math.min(this.end.wall, wall), monotonic: Math.min(this.end.monotonic, monotonic) };
+    this.#endAt({ wall: Math.min(this.#endWall, wall), monotonic: Math.min(this.#endMonotonic, monotonic) });
   }
 
   hasEnded(now: Moment): boolean {
@@ -45,7 +68,12 @@ export class Validity {
   }
 
   areClocksApart(now: Moment): boolean {
-    return clocksApart(this.anchor, now) > this.tolerance;
+    return clocksApart({ wall: this.#anchorWall, monotonic: this.#anchorMonotonic }, now) > this.tolerance;
+  }
+
+  #endAt({ wall, monotonic }: Moment): void {
+    this.#endWall = wall;
+    this.#endMonotonic = monotonic;
   }
 }
 

@@ -46,7 +46,7 @@ class Heard {
 }
 
 /** `random: 1` puts the first renewal a whole period after the grant, and retries at the end of their jitter. */
-async function keep(options: Partial<KeeperOptions> = {}, ttl = TTL) {
+async function keep({ hooks, ...options }: Partial<KeeperOptions> = {}, ttl = TTL) {
   const world = new World(ttl);
   const heard = new Heard();
   const { grant, requestedAt } = await world.grant();
@@ -57,7 +57,7 @@ async function keep(options: Partial<KeeperOptions> = {}, ttl = TTL) {
     clock: world.clock,
     random: () => 1,
     reclaimExpired: true,
-    ...heard.hooks,
+    hooks: { ...heard.hooks, ...hooks },
     ...options,
   });
   return { world, heard, keeper, grant };
@@ -178,7 +178,7 @@ describe("held", () => {
 
   it("tells once that two thirds of the ttl have gone by without a confirmed renewal, and again after the next", async () => {
     const risks: number[] = [];
-    const { world, keeper } = await keep({ onAtRisk: (leftMs) => void risks.push(leftMs) });
+    const { world, keeper } = await keep({ hooks: { onAtRisk: (leftMs) => void risks.push(leftMs) } });
     world.network = "refused";
     await world.clock.advance((TTL * 2) / 3 - 1);
     expect(risks).toEqual([]);
@@ -603,13 +603,14 @@ describe("hooks", () => {
     const boom = (): never => {
       throw new Error("boom");
     };
-    const { world, keeper } = await keep({
+    const hooks = {
       onRenewed: boom,
       onRenewFailed: async () => boom(),
       onDoubt: boom,
       onLost: async () => boom(),
       onReleaseRequested: boom,
-    });
+    };
+    const { world, keeper } = await keep({ hooks });
     await world.authority.requestRelease("session");
     await world.clock.advance(PERIOD);
     world.network = "refused";

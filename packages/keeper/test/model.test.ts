@@ -40,14 +40,16 @@ class Play {
       clock: world.clock,
       random: () => 0,
       reclaimExpired,
-      onDoubt: () => {
-        this.doubts += 1;
-      },
-      onRenewed: () => {
-        if (!this.keeper.isValid()) this.falseHopes += 1;
-      },
-      onLost: () => {
-        this.losses += 1;
+      hooks: {
+        onDoubt: () => {
+          this.doubts += 1;
+        },
+        onRenewed: () => {
+          if (!this.keeper.isValid()) this.falseHopes += 1;
+        },
+        onLost: () => {
+          this.losses += 1;
+        },
       },
     });
   }

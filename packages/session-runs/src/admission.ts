@@ -181,7 +181,7 @@ export class Admission {
     const port = this.lease;
     if (holder?.state === "waiting") {
       if (port !== undefined && canAsk(port)) void this.#askQuietly(port, sessionId, undefined, undefined);
-    } else if (holder?.state !== "releasing" && holder?.signal.aborted === false) {
+    } else if (holder?.state !== "releasing" && holder?.isAborted === false) {
       const at = Math.floor(this.#clock.wall());
       letGo(holder, { at, by: prefix, reason: REQUEST_REASON.interrupt }, reporter);
     }
@@ -236,11 +236,10 @@ export class Admission {
 
 /** Throws why, if the run is not to begin. */
 export function throwIfAborted(run: LocalRun): void {
-  if (run.signal.aborted) throw abortError(run);
+  if (run.isAborted) throw abortError(run);
 }
 
-function abortError({ signal, sessionId }: LocalRun): unknown {
-  const { reason } = signal;
+function abortError({ abortReason: reason, sessionId }: LocalRun): unknown {
   if (reason instanceof RunError) return reason;
   return new LeaseAbortedError("the run was aborted before it began", { cause: reason, sessionId });
 }

@@ -1,8 +1,7 @@
-/** The part of a run that its lease is for: the callback, its limits, and what its end makes of the run's. */
+/** The part of a run that its lease is for, but for the callback itself: its limits, and what its end makes of the run's. */
 
 import { type Clock, findInChain } from "@leasehold/session-lease";
 import { throwIfAborted } from "./admission.js";
-import type { RunTimedOutError } from "./errors.js";
 import { giveBack } from "./hold.js";
 import type { RunEnd } from "./observer.js";
 import type { Reporter } from "./reporter.js";
@@ -11,28 +10,26 @@ import { RunLimits, type RunLimitsOptions } from "./run-limits.js";
 
 export type RunCallback<T, R> = (run: R) => Promise<T> | T;
 
-export interface CarryOut extends Pick<RunLimitsOptions, "maxHold" | "idleTimeout" | "abandonAfter"> {
+export interface WorkSettings extends Pick<RunLimitsOptions, "maxHold" | "idleTimeout" | "abandonAfter"> {
   readonly clock: Clock;
   readonly reporter: Reporter;
 }
 
-/** Runs the callback, waits until it has really settled, gives the lease back, and settles as the run is to settle. */
-export async function carryOut<T>(run: LocalRun, callback: RunCallback<T, LocalRun>, settings: CarryOut): Promise<T> {
-  const { clock, reporter } = settings;
-  const began = clock.monotonic();
-  let timeout: RunTimedOutError | undefined;
-  let settled: PromiseSettledResult<T>;
-  try {
-    // An abort that came between the grant and this moment.
-    throwIfAborted(run);
-    run.touch();
-    limit(run, settings, (error) => {
-      timeout = error;
-    });
-    settled = { status: "fulfilled", value: await callback(run) };
-  } catch (reason) {
-    settled = { status: "rejected", reason };
-  }
+/** To be called just before the callback. Throws if the run is not to begin after all. */
+export function beginWork(run: LocalRun, settings: WorkSettings): void {
+  // An abort that came between the grant and this moment.
+  throwIfAborted(run);
+  run.noteActivity();
+  setLimits(run, settings);
+}
+
+/** The callback has really settled: gives the lease back, and settles as the run is to settle. `began`: monotonic ms. */
+export async function endWork<T>(
+  run: LocalRun,
+  settled: PromiseSettledResult<T>,
+  began: number,
+  { clock, reporter }: WorkSettings,
+): Promise<T> {
   const { keeper } = run;
   const heldToTheEnd = keeper?.isValid() ?? true;
   run.settle();
@@ -46,7 +43,7 @@ export async function carryOut<T>(run: LocalRun, callback: RunCallback<T, LocalR
   }
   if (lost !== undefined) throw lost;
   // Nothing held the session for it towards its end.
-  if (run.isAbandoned && timeout !== undefined) throw timeout;
+  if (run.isAbandoned && run.timeout !== undefined) throw run.timeout;
   return settled.value;
 }
 
@@ -56,7 +53,7 @@ function endOf(run: LocalRun, settled: "fulfilled" | "rejected", lost: boolean):
   return settled === "fulfilled" ? "finished" : "failed";
 }
 
-function limit(run: LocalRun, settings: CarryOut, onReached: (error: RunTimedOutError) => void): void {
+function setLimits(run: LocalRun, settings: WorkSettings): void {
   const { reporter, maxHold, idleTimeout } = settings;
   if (maxHold === undefined && idleTimeout === undefined) return;
   const { sessionId, runId, owner, token } = run;
@@ -64,7 +61,7 @@ function limit(run: LocalRun, settings: CarryOut, onReached: (error: RunTimedOut
   run.limits = new RunLimits({
     ...settings,
     onReached: (error) => {
-      onReached(error);
+      run.timeout = error;
       run.abort(error);
       reporter.log({ event: "run.timed_out", ...of, limit: error.limit, ms: error.ms });
     },

@@ -48,8 +48,8 @@ export async function drainRuns(locks: SessionLocks<LocalRun>, draining: Drainin
   const isLeft = (run: LocalRun): boolean => locks.holderOf(run.sessionId) === run;
   const left = all.filter(isLeft).length;
   const ended = all.filter((run) => !isLeft(run));
-  const aborted = ended.filter((run) => run.signal.reason instanceof DrainError).length;
-  const turnedAway = waiting.filter((run) => run.signal.reason instanceof DrainError).length;
+  const aborted = ended.filter((run) => run.abortReason instanceof DrainError).length;
+  const turnedAway = waiting.filter((run) => run.abortReason instanceof DrainError).length;
   const outcome = { finished: ended.length - aborted, aborted, left, turnedAway, ms: clock.monotonic() - startedAt };
   log({ event: "drain.finished", ...outcome });
   return outcome;

@@ -1,7 +1,7 @@
 /** The lease of one run: what the run and the operator hear while it is kept, and how it is given back. */
 
-import { callHook, Keeper } from "@leasehold/keeper";
-import type { Clock, ReleaseRequest, SessionLease } from "@leasehold/session-lease";
+import { callHook, Keeper, type KeeperHooks, type LeaseLostError } from "@leasehold/keeper";
+import type { Clock, Lease, Moment, ReleaseRequest, SessionLease } from "@leasehold/session-lease";
 import type { Grant } from "./acquisition.js";
 import { ReleaseRequestedError } from "./errors.js";
 import { codeOf, type Reporter } from "./reporter.js";
@@ -21,7 +21,7 @@ export interface HoldSettings {
 
 /** Begins to keep what was granted, in the name of the run. `ms`: how long the acquire took. */
 export function holdLease(run: LocalRun, grant: Grant, ms: number, settings: HoldSettings): Keeper {
-  const { port, clock, reporter } = settings;
+  const { reporter } = settings;
   const { owner, token, previous } = grant.lease;
   const of = { sessionId: run.sessionId, runId: run.runId, owner, token };
   reporter.observe((observer) => observer.acquireEnded?.("granted", ms));
@@ -30,6 +30,7 @@ export function holdLease(run: LocalRun, grant: Grant, ms: number, settings: Hol
     reporter.observe((observer) => observer.tookOver?.(previous.ended));
     if (previous.ended !== "released") reporter.log({ event: "lease.takeover", ...of, previous });
   }
+  const { port, clock, reclaimExpired, random } = settings;
   return new Keeper({
     lease: port,
     grant: grant.lease,
@@ -37,35 +38,68 @@ export function holdLease(run: LocalRun, grant: Grant, ms: number, settings: Hol
     clock,
     // A backend that keeps a ttl of its own is renewed at a third of that one, and not told another.
     ...(port.capabilities.ttl && { ttl: settings.ttl, renewEvery: settings.renewEvery }),
-    reclaimExpired: settings.reclaimExpired,
-    random: settings.random,
-    onRenewed: (_lease, _validUntil, lagMs) => {
-      run.renewedAt = clock.wall();
-      run.extend();
-      reporter.observe((observer) => observer.renewed?.(lagMs));
-    },
-    onRenewFailed: (error) => {
-      reporter.observe((observer) => observer.renewFailed?.(codeOf(error)));
-    },
-    onAtRisk: (leftMs) => {
-      reporter.observe((observer) => observer.atRisk?.());
-      reporter.log({ event: "lease.at_risk", ...of, leftMs });
-      callHook(settings.onAtRisk, { ...of, leftMs });
-    },
-    onDoubt: () => {
-      run.suspend();
-      reporter.observe((observer) => observer.doubted?.());
-      reporter.log({ event: "lease.in_doubt", ...of });
-    },
-    onLost: (error) => {
-      run.loss = error;
-      run.suspend();
-      run.abort(error);
-      reporter.observe((observer) => observer.lost?.(error.reason));
-      reporter.log({ event: "lease.lost", ...of, reason: error.reason, error });
-    },
-    onReleaseRequested: (request) => letGo(run, request, reporter),
+    reclaimExpired,
+    random,
+    hooks: new Hearing(run, grant.lease, settings),
   });
+}
+
+/** What happens to the lease of one run, passed on to the run and to the operator. One small object for each run. */
+class Hearing implements KeeperHooks {
+  readonly #run: LocalRun;
+  readonly #owner: string;
+  readonly #token: bigint;
+  readonly #settings: HoldSettings;
+
+  constructor(run: LocalRun, { owner, token }: Lease, settings: HoldSettings) {
+    this.#run = run;
+    this.#owner = owner;
+    this.#token = token;
+    this.#settings = settings;
+  }
+
+  onRenewed(_lease: Lease, _validUntil: Moment, lagMs: number): void {
+    const { clock, reporter } = this.#settings;
+    this.#run.renewedAt = clock.wall();
+    this.#run.extend();
+    reporter.observe((observer) => observer.renewed?.(lagMs));
+  }
+
+  onRenewFailed(error: unknown): void {
+    this.#settings.reporter.observe((observer) => observer.renewFailed?.(codeOf(error)));
+  }
+
+  onAtRisk(leftMs: number): void {
+    const { reporter, onAtRisk } = this.#settings;
+    reporter.observe((observer) => observer.atRisk?.());
+    reporter.log({ event: "lease.at_risk", ...this.#of(), leftMs });
+    callHook(onAtRisk, { ...this.#of(), leftMs });
+  }
+
+  onDoubt(): void {
+    const { reporter } = this.#settings;
+    this.#run.suspend();
+    reporter.observe((observer) => observer.doubted?.());
+    reporter.log({ event: "lease.in_doubt", ...this.#of() });
+  }
+
+  onLost(error: LeaseLostError): void {
+    const { reporter } = this.#settings;
+    this.#run.loss = error;
+    this.#run.suspend();
+    this.#run.abort(error);
+    reporter.observe((observer) => observer.lost?.(error.reason));
+    reporter.log({ event: "lease.lost", ...this.#of(), reason: error.reason, error });
+  }
+
+  onReleaseRequested(request: ReleaseRequest): void {
+    letGo(this.#run, request, this.#settings.reporter);
+  }
+
+  #of(): Pick<LeaseAtRisk, "sessionId" | "runId" | "owner" | "token"> {
+    const { sessionId, runId } = this.#run;
+    return { sessionId, runId, owner: this.#owner, token: this.#token };
+  }
 }
 
 /** Passes on to the run that somebody wants the session: through its lease, or from within this process. */

@@ -13,7 +13,7 @@ export function activeRuns(locks: SessionLocks<LocalRun>, now: number): readonly
     state: run.state,
     startedAt: run.startedAt.wall,
     ageMs: now - run.startedAt.monotonic,
-    touchedAt: run.touchedAt?.wall,
+    touchedAt: run.touchedAt,
     renewedAt: run.renewedAt,
   }));
 }

@@ -1,5 +1,6 @@
 import { callHook, type Keeper, LeaseLostError } from "@leasehold/keeper";
 import { type Clock, type Lease, type Moment, momentOf, type PreviousHold } from "@leasehold/session-lease";
+import type { RunTimedOutError } from "./errors.js";
 import type { RunLimits } from "./run-limits.js";
 
 /** Something that acts for a run, and must stop when the run's validity does: a leashed process group is one. */
@@ -49,8 +50,6 @@ export class LocalRun implements Run {
   readonly sessionId: string;
   readonly runId: string;
   readonly startedAt: Moment;
-  /** Resolves when the session's lock in this process is free again. */
-  readonly over: Promise<void>;
   /** Monotonic ms; undefined until the signal is aborted. */
   abortedAt: number | undefined;
   /** Epoch ms; undefined until a renewal is confirmed. */
@@ -58,14 +57,18 @@ export class LocalRun implements Run {
   keeper: Keeper | undefined;
   loss: LeaseLostError | undefined;
   limits: RunLimits | undefined;
+  /** The limit that was reached. */
+  timeout: RunTimedOutError | undefined;
   /** What the authority said, while the run waits for a holder elsewhere. */
   refusal: unknown;
   readonly #clock: Clock;
-  readonly #aborter = new AbortController();
+  /** Made when somebody asks for the signal: it would be the largest part of a run that waits. */
+  #aborter: AbortController | undefined;
+  #abortReason: unknown;
   /** Made with the first: most runs have none. */
   #tethers: Set<Tether> | undefined;
   #phase: "waiting" | "starting" | "running" | "releasing" = "starting";
-  #touchedAt: Moment | undefined;
+  #touchedAt: number | undefined;
   #hasWaited = false;
   #isAbandoned = false;
   /** Somebody rang for this session before its lease was here. */
@@ -73,22 +76,23 @@ export class LocalRun implements Run {
   #owner = "";
   #token: bigint | undefined;
   #previous: PreviousHold | undefined;
-  #end: () => void = () => undefined;
+  #assertHeld: (() => void) | undefined;
+  #touch: (() => void) | undefined;
+  #tether: ((tether: Tether) => () => void) | undefined;
+  #over: Promise<void> | undefined;
+  #end: (() => void) | undefined;
 
   constructor(sessionId: string, runId: string, clock: Clock) {
     this.sessionId = sessionId;
     this.runId = runId;
     this.#clock = clock;
     this.startedAt = momentOf(clock);
-    this.over = new Promise((resolve) => {
-      this.#end = resolve;
-    });
   }
 
   get state(): RunState {
     if (this.#phase !== "running") return this.#phase;
     if (this.#isAbandoned) return "abandoned";
-    if (this.signal.aborted) return "ending";
+    if (this.isAborted) return "ending";
     return this.keeper?.state === "in-doubt" ? "in-doubt" : "running";
   }
 
@@ -100,8 +104,16 @@ export class LocalRun implements Run {
     return this.#isAbandoned;
   }
 
-  /** The last activity; undefined before the callback began. */
-  get touchedAt(): Moment | undefined {
+  /** Resolves when the session's lock in this process is free again. */
+  get over(): Promise<void> {
+    this.#over ??= new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    return this.#over;
+  }
+
+  /** The last activity, epoch ms; undefined before the callback began. */
+  get touchedAt(): number | undefined {
     return this.#touchedAt;
   }
 
@@ -131,7 +143,20 @@ export class LocalRun implements Run {
     return this.#previous;
   }
 
+  get isAborted(): boolean {
+    return this.abortedAt !== undefined;
+  }
+
+  /** Why it was aborted. */
+  get abortReason(): unknown {
+    return this.#abortReason;
+  }
+
   get signal(): AbortSignal {
+    if (this.#aborter === undefined) {
+      this.#aborter = new AbortController();
+      if (this.isAborted) this.#aborter.abort(this.#abortReason);
+    }
     return this.#aborter.signal;
   }
 
@@ -139,18 +164,34 @@ export class LocalRun implements Run {
     return this.keeper?.validUntil ?? NEVER;
   }
 
-  readonly assertHeld = (): void => {
+  // Functions of their own, to be taken out of the run; made for those who do, since a process may hold ten thousand runs.
+  get assertHeld(): () => void {
+    this.#assertHeld ??= () => this.#assert();
+    return this.#assertHeld;
+  }
+
+  get touch(): () => void {
+    this.#touch ??= () => this.noteActivity();
+    return this.#touch;
+  }
+
+  get tether(): (tether: Tether) => () => void {
+    this.#tether ??= (tether) => this.#tie(tether);
+    return this.#tether;
+  }
+
+  #assert(): void {
     this.keeper?.assertHeld();
     if (this.#phase === "running") return;
     throw new LeaseLostError("released", { sessionId: this.sessionId, message: "the run is over" });
-  };
+  }
 
-  readonly touch = (): void => {
-    this.#touchedAt = momentOf(this.#clock);
-    this.limits?.touch(this.#touchedAt.monotonic);
-  };
+  noteActivity(): void {
+    this.#touchedAt = this.#clock.wall();
+    this.limits?.touch(this.#clock.monotonic());
+  }
 
-  readonly tether = (tether: Tether): (() => void) => {
+  #tie(tether: Tether): () => void {
     if (this.#phase === "running") {
       this.#tethers ??= new Set();
       this.#tethers.add(tether);
@@ -161,7 +202,7 @@ export class LocalRun implements Run {
       callHook(() => tether.suspend());
     }
     return () => void this.#tethers?.delete(tether);
-  };
+  }
 
   /** In line here, or for a holder elsewhere. */
   wait(): void {
@@ -180,14 +221,20 @@ export class LocalRun implements Run {
     this.#owner = owner;
     this.#token = token;
     this.#previous = previous;
-    this.#phase = "running";
+    this.#begin();
     if (this.#mustLook) keeper.renewNow();
   }
 
   beginUnleased(owner: string, highest: bigint | undefined): void {
     this.#owner = owner;
     this.#token = highest;
+    this.#begin();
+  }
+
+  /** Nobody but the admission, which is over, has seen the signal so far: the callback gets one of its own, if it asks. */
+  #begin(): void {
     this.#phase = "running";
+    this.#aborter = undefined;
   }
 
   extend(): void {
@@ -200,16 +247,17 @@ export class LocalRun implements Run {
 
   /** Somebody may have asked for the session: the answer to a renewal tells. */
   look(): void {
-    if (this.signal.aborted) return;
+    if (this.isAborted) return;
     this.#mustLook = true;
     this.keeper?.renewNow();
   }
 
   /** The first reason stays. False if there is one already. */
   abort(reason: unknown): boolean {
-    if (this.signal.aborted) return false;
+    if (this.isAborted) return false;
     this.abortedAt = this.#clock.monotonic();
-    this.#aborter.abort(reason);
+    this.#abortReason = reason;
+    this.#aborter?.abort(reason);
     return true;
   }
 
@@ -229,6 +277,7 @@ export class LocalRun implements Run {
   }
 
   end(): void {
-    this.#end();
+    if (this.#end === undefined) this.#over = Promise.resolve();
+    else this.#end();
   }
 }

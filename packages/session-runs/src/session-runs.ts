@@ -44,7 +44,7 @@ import { checkRenewal } from "@leasehold/keeper";
 import { type Clock, DEFAULT_TTL, hostClock, LeaseInvalidError } from "@leasehold/session-lease";
 import { Admission, type Wish } from "./admission.js";
 import { askHolder, canAsk, REQUEST_REASON } from "./ask-holder.js";
-import { carryOut, type RunCallback } from "./carry-out.js";
+import { beginWork, endWork, type RunCallback, type WorkSettings } from "./carry-out.js";
 import { type DrainOutcome, drainRuns } from "./drain.js";
 import { DrainError, RunCancelledError } from "./errors.js";
 import { checkPrefix, defaultPrefix } from "./holder.js";
@@ -225,34 +225,49 @@ export class SessionRuns {
     return this.#reporter.tally.snapshot({ ...now, openHandles: this.#handles.open });
   }
 
-  /** One frame for the whole of a run: ten thousand of them wait at once. */
+  /** One small frame for the whole of a run: ten thousand of them wait at once, each for its callback. */
   async #conduct<T>(sessionId: string, options: RunOptions, callback: RunCallback<T, LocalRun>): Promise<T> {
     if (this.draining) throw new DrainError();
     checkRunOptions(options);
-    const { maxHold = this.#options.maxHold, idleTimeout = this.#options.idleTimeout, signal } = options;
-    const { abandonAfter = DEFAULT_ABANDON_AFTER } = this.#options;
-    const { onBusy = "reject", waitMs = DEFAULT_WAIT, metadata } = options;
-    const wish: Wish = { onBusy, waitMs, metadata };
     const run = new LocalRun(sessionId, options.runId ?? randomUUID(), this.#clock);
-    let locked = this.#locks.take(sessionId, run);
-    let admitted = false;
-    const unfollow = signal && follow(signal, (reason) => run.abort(reason));
+    const unfollow = options.signal && follow(options.signal, (reason) => run.abort(reason));
     try {
-      if (!locked) {
-        await this.#admission.waitInLine(run, wish);
-        locked = true;
+      await this.#admit(run, options);
+      const settings = this.#workSettings(options);
+      const began = this.#clock.monotonic();
+      let settled: PromiseSettledResult<T>;
+      try {
+        beginWork(run, settings);
+        settled = { status: "fulfilled", value: await callback(run) };
+      } catch (reason) {
+        settled = { status: "rejected", reason };
       }
-      await this.#admission.begin(run, wish);
-      admitted = true;
-      this.#tellWait(run, "granted");
-      const [clock, reporter] = [this.#clock, this.#reporter];
-      return await carryOut(run, callback, { maxHold, idleTimeout, abandonAfter, clock, reporter });
+      return await endWork(run, settled, began, settings);
     } finally {
       unfollow?.();
-      if (locked) this.#locks.unlock(sessionId);
-      if (!admitted) this.#tellWait(run, "given-up");
+      if (this.#locks.holderOf(sessionId) === run) this.#locks.unlock(sessionId);
       run.end();
     }
+  }
+
+  /** Resolves with the session's lock and lease. If it rejects, the lock may be the run's. */
+  async #admit(run: LocalRun, { onBusy = "reject", waitMs = DEFAULT_WAIT, metadata }: RunOptions): Promise<void> {
+    const wish: Wish = { onBusy, waitMs, metadata };
+    const locked = this.#locks.take(run.sessionId, run);
+    let end: "granted" | "given-up" = "given-up";
+    try {
+      if (!locked) await this.#admission.waitInLine(run, wish);
+      await this.#admission.begin(run, wish);
+      end = "granted";
+    } finally {
+      this.#tellWait(run, end);
+    }
+  }
+
+  #workSettings(options: RunOptions): WorkSettings {
+    const { maxHold = this.#options.maxHold, idleTimeout = this.#options.idleTimeout } = options;
+    const { abandonAfter = DEFAULT_ABANDON_AFTER } = this.#options;
+    return { maxHold, idleTimeout, abandonAfter, clock: this.#clock, reporter: this.#reporter };
   }
 
   #tellWait(run: LocalRun, end: "granted" | "given-up"): void {
