@@ -38,12 +38,18 @@ const idle = await delayOver(5_000);
 const before = memory();
 
 const ends = [];
+// As an agent does that works in a process of its own: listens for the stop button, and waits.
+const untilTold = ({ signal }) =>
+  new Promise((resolve) => {
+    signal.addEventListener("abort", resolve, { once: true });
+    ends.push(resolve);
+  });
 const startedAt = performance.now();
 const all = [];
 // A hundred at a time, as they would come in from sockets.
 while (all.length < count) {
   const id = `session-${all.length}`;
-  all.push(runs.run(id, {}, () => new Promise((resolve) => ends.push(resolve))));
+  all.push(runs.run(id, {}, untilTold));
   if (all.length % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
 }
 while (ends.length < count) await sleep(1);

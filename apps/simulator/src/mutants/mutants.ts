@@ -84,7 +84,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "releases-before-join",
     does: "session-runs: the lease goes back as soon as the run is asked to end, not when it has ended",
-    file: "@leasehold/session-runs/carry-out.js",
+    file: "@leasehold/session-runs/session-runs.js",
     find: "value: await callback(run) };",
     replace:
       'value: await Promise.race([callback(run), new Promise((gone) => run.signal.addEventListener("abort", () => gone()))]) };',
