@@ -40,12 +40,12 @@ export function holdLease(run: LocalRun, grant: Grant, ms: number, settings: Hol
     ...(port.capabilities.ttl && { ttl: settings.ttl, renewEvery: settings.renewEvery }),
     reclaimExpired,
     random,
-    hooks: new Hearing(run, grant.lease, settings),
+    hooks: new HoldHooks(run, grant.lease, settings),
   });
 }
 
 /** What happens to the lease of one run, passed on to the run and to the operator. One small object for each run. */
-class Hearing implements KeeperHooks {
+class HoldHooks implements KeeperHooks {
   readonly #run: LocalRun;
   readonly #owner: string;
   readonly #token: bigint;
