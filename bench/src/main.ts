@@ -7,6 +7,7 @@ import { type Bench, holds, type Line } from "./line.js";
 import { memleaseBench } from "./memlease.js";
 import { serverBench } from "./server.js";
 import { sessionRunsBench } from "./session-runs.js";
+import { twoServersBench } from "./two-servers.js";
 
 const BENCHES: readonly Bench[] = [
   memleaseBench,
@@ -14,6 +15,7 @@ const BENCHES: readonly Bench[] = [
   leashBench,
   sessionRunsBench,
   serverBench,
+  twoServersBench,
   examBench,
 ];
 

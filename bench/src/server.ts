@@ -1,24 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { createSession, post, withServers } from "./bench-server.js";
 import { type Bench, type Line, quantile } from "./line.js";
 
 const PROMPTS = 300;
 const CROWD = 500;
-
-async function post(url: string, body: unknown): Promise<Response> {
-  const headers = { "content-type": "application/json" };
-  return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-}
-
-async function createSession(url: string, id: string): Promise<void> {
-  const { status } = await post(`${url}/v1/sessions`, { id });
-  if (status !== 201) throw new Error(`creating ${id}: ${status}`);
-}
 
 async function firstEvent(url: string): Promise<number> {
   const start = performance.now();
@@ -38,22 +22,17 @@ async function finishes(url: string): Promise<boolean> {
 export const serverBench: Bench = {
   name: "server",
   async run(): Promise<readonly Line[]> {
-    const dir = await mkdtemp(join(tmpdir(), "leasehold-bench-"));
-    const main = fileURLToPath(new URL("../../apps/server/dist/main.js", import.meta.url));
-    const args = [main, "--port", "0", "--store-dir", dir, "--log-level", "error"];
-    const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-    try {
-      const [line] = (await once(createInterface({ input: server.stdout }), "line")) as [string];
-      const { url } = JSON.parse(line) as { url: string };
-
-      await createSession(url, "one");
+    return await withServers(1, [], async ([server]) => {
+      if (server === undefined) throw new Error("a server was started");
+      const { url } = server;
+      await createSession(server, "one");
       const delays: number[] = [];
       for (let prompt = 0; prompt < PROMPTS; prompt += 1) {
         delays.push(await firstEvent(`${url}/v1/sessions/one/prompt`));
       }
 
       const ids = Array.from({ length: CROWD }, (_, at) => `crowd-${at}`);
-      for (const id of ids) await createSession(url, id);
+      for (const id of ids) await createSession(server, id);
       const start = performance.now();
       const finished = await Promise.all(ids.map((id) => finishes(`${url}/v1/sessions/${id}/prompt`)));
       const took = (performance.now() - start) / 1000;
@@ -75,9 +54,6 @@ export const serverBench: Bench = {
         },
         { bench: "server", what: `${CROWD} prompts at once: all of it`, measured: took, unit: "s" },
       ];
-    } finally {
-      server.kill("SIGKILL");
-      await rm(dir, { recursive: true, force: true });
-    }
+    });
   },
 };

@@ -50,7 +50,7 @@ const OPERATORS: [string, string][] = [
   ["POST", "/v1/drain"],
 ];
 
-describe("the bearer token", { timeout: TIMEOUT }, () => {
+describe("contract server, listeners: the bearer token", { timeout: TIMEOUT }, () => {
   it.each(ROUTES)("is asked for at %s %s", async (method, path) => {
     const missing = await call(method, `${server.url}${path}`);
     expect(missing).toMatchObject({ status: 401, body: { code: "unauthorized" } });

@@ -30,7 +30,7 @@ describe("contract server 4: a run is followed from any server", { timeout: TIME
     expect(seen.map(({ data }) => data)).toEqual(await eventsOf(other, id));
   });
 
-  it("within 300 ms", async () => {
+  it("delivers an event to a follower on another server within 300 ms", async () => {
     const { one, other } = shared;
     const id = await create(one);
     await (await prompt(one, id, "clock 8")).next("started");

@@ -245,7 +245,7 @@ describe("a bad request", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("a page of another site", { timeout: TIMEOUT }, () => {
+describe("contract server, listeners: a page of another site", { timeout: TIMEOUT }, () => {
   const get = (headers: Record<string, string>, method = "GET", path = "/v1/sessions"): Promise<number> =>
     new Promise((resolve, reject) => {
       const { port } = new URL(server.url);

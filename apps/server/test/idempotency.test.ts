@@ -12,7 +12,7 @@ const shared = sharedPair();
 
 const keyed = (key: string) => ({ headers: { "idempotency-key": key } });
 
-describe("a request that is sent again", { timeout: TIMEOUT }, () => {
+describe("contract server, Idempotency-Key: a request that is sent again", { timeout: TIMEOUT }, () => {
   it("gets the stream of its run from the start, while it runs and when it is over, from either server", async () => {
     const { one, other } = shared;
     const id = await create(one);

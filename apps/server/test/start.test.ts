@@ -131,7 +131,7 @@ describe("a server that cannot start", { timeout: 60_000 }, () => {
     }
   });
 
-  it("has another lock than the servers that use its store, unless it adopts the store", async () => {
+  it("contract store 6: has another lock than the servers that use its store, unless it adopts the store", async () => {
     const [storeDir, leaseDir] = [await scratch(), await scratch()];
     const first = await ServerProcess.start(["--store-dir", storeDir]);
     first.terminate();

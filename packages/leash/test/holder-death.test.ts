@@ -43,7 +43,7 @@ async function endIn(ms: number): Promise<void> {
 }
 
 const written = () => statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-describe("a holder killed by SIGKILL", () => {
+describe("contract leash 1: a holder killed by SIGKILL", () => {
   it("takes its whole group with it, a grandchild that ignores SIGTERM too, and then the watcher goes", async () => {
     const { id, watcher } = await start().groupAt("running");
     await expect.poll(written).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe("a holder killed by SIGKILL", () => {
   });
 });
 
-describe("validity that ends", () => {
+describe("contract leash 1: validity that ends", () => {
   it("while the holder is stopped: the group is stopped, and killed if the holder stays away", async () => {
     const { id } = await start({ leash: { killAfterMs: 3_000 } }).groupAt("running");
     await endIn(1_000);
@@ -129,7 +129,7 @@ describe("validity that ends", () => {
   });
 });
 
-describe("a watcher that was stopped itself", () => {
+describe("contract leash 1: a watcher that was stopped itself", () => {
   it("extends nothing by a message that it reads after the new end has passed", async () => {
     const leash = { killAfterMs: 300, answerWithinMs: 60_000 };
     const { id, watcher } = await start({ leash }).groupAt("running");

@@ -36,7 +36,7 @@ const firstWord = async (stream: Readable | null): Promise<string> => {
   throw new Error("no output");
 };
 
-describe("stdio and exit are the command's own", () => {
+describe("contract leash 4: stdio and exit are the command's own", () => {
   it("passes arguments, environment, working directory and exit code through", async () => {
     const script = 'printf "%s|" "$0" "$@" "$GREETING" "$(pwd -P)"; echo problem >&2; exit 7';
     const child = await leash.spawn("sh", ["-c", script, "zero", "a b", "", "$x'\"\\"], {
@@ -145,7 +145,7 @@ describe("what cannot start", () => {
   });
 });
 
-describe("the gate", () => {
+describe("contract leash 3: the gate", () => {
   it("lets nothing of the command run before onRegistered has resolved", async () => {
     const file = join(dir, "ran");
     let openGate = () => {};
@@ -196,7 +196,7 @@ describe("the gate", () => {
   });
 });
 
-describe("stop", () => {
+describe("contract leash 2: stop", () => {
   it("lets a command that hears SIGTERM end in its own way", async () => {
     const child = await sh('trap "exit 3" TERM; echo up; while :; do sleep 0.02; done');
     await firstWord(child.stdout);
@@ -247,7 +247,7 @@ describe("stop", () => {
   });
 });
 
-describe("ended", () => {
+describe("contract leash 2: ended", () => {
   it("waits for what the leader has left running; exited does not", async () => {
     const child = await sh("sleep 60 & exit 0");
     expect(await child.exited).toEqual({ code: 0, signal: null });

@@ -38,7 +38,7 @@ const withLeader = (group: GroupIdentity, change: Partial<NonNullable<GroupIdent
   return { ...group, leader: { ...group.leader, ...change } };
 };
 
-describe("killLeftover", () => {
+describe("contract leash 3: killLeftover", () => {
   it("kills what is left, also when it ignores SIGTERM or is stopped, and waits until it is gone", async () => {
     const { group } = await stray("trap '' TERM; sleep 60 & kill -STOP $! ; echo up; wait");
     expect(await killLeftover(JSON.parse(JSON.stringify(group)))).toBe("killed");

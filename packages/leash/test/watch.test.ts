@@ -21,7 +21,7 @@ beforeEach(() => {
   });
 });
 
-describe("the end of validity", () => {
+describe("contract leash 1: the end of validity", () => {
   beforeEach(() => {
     watch.register(group, at(1_000), running, at(0));
   });
@@ -158,7 +158,7 @@ describe("suspension", () => {
   });
 });
 
-it("kills every group, in whatever state, when the holder is gone", () => {
+it("contract leash 1: kills every group, in whatever state, when the holder is gone", () => {
   watch.register(group, at(1_000), running, at(0));
   watch.register(other, NO_END, { suspended: true, held: false }, at(0));
   watch.evaluate(at(1_000));

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it("a dead watcher is replaced, the groups are registered again, and then the holder's death still ends them", async () => {
+it("contract leash 3: a dead watcher is replaced, the groups are registered again, and then the holder's death still ends them", async () => {
   const holder = new HolderProcess({ command: "sh", args: [fixture("stubborn-writer.sh"), join(dir, "log")] });
   try {
     const { id, watcher } = await holder.groupAt("running");
@@ -44,7 +44,7 @@ it("the validity that a dead watcher knew is known to the next", async () => {
   }
 });
 
-it("a holder that dies while no watcher stands leaves a stopped group, named for its successor", async () => {
+it("contract leash 3: a holder that dies while no watcher stands leaves a stopped group, named for its successor", async () => {
   const first = join(dir, "watcher.mjs");
   writeFileSync(first, `import ${JSON.stringify(fixture("../../dist/watcher.js"))};`);
   const holder = new HolderProcess({
@@ -81,7 +81,7 @@ it("a watcher that answers no more is killed and replaced", async () => {
   await expectRunning(child.group.id);
 });
 
-it("groups that no watcher can be found for are killed, and say why", async () => {
+it("contract leash 3: groups that no watcher can be found for are killed, and say why", async () => {
   const file = join(dir, "watcher.mjs");
   writeFileSync(file, `import ${JSON.stringify(fixture("../../dist/watcher.js"))};`);
   await using leash = new Leash({ watcherFile: file });

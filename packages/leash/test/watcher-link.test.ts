@@ -36,7 +36,7 @@ async function start(): Promise<WatcherLink> {
   return link;
 }
 
-it("a watcher of 1,000 groups, renewed 20 times, stays under 60 MB", async () => {
+it("contract leash 4: a watcher of 1,000 groups, renewed 20 times, stays under 60 MB", async () => {
   const watcher = await start();
   const groups = Array.from({ length: 1_000 }, (_, n) => nobody(n));
   const until = inMs(3_600_000);

@@ -23,7 +23,7 @@ describe("on a simulated disk", () => {
 
   const types = async () => (await storeOn(disk, "reader").read(ID)).events.map(({ type }) => type);
 
-  test("2: a torn line is not glued to the fence, and is counted", async () => {
+  test("contract store 2: a torn line is not glued to the fence, and is counted", async () => {
     disk.scribble(path, '{"kind":"event","seq":2,"tok');
     const store = storeOn(disk, "new");
     expect(await store.open(ID, 2n)).toMatchObject({ lastSeq: 1, ignored: { unreadable: 1, stale: 0, misplaced: 0 } });
@@ -32,7 +32,7 @@ describe("on a simulated disk", () => {
     expect(await types()).toEqual(["a", "b"]);
   });
 
-  test("2: an event that a torn line was glued to is written again, and counted once", async () => {
+  test("contract store 2: an event that a torn line was glued to is written again, and counted once", async () => {
     let tear = true;
     const gate: Gate = async ({ verb }) => {
       if (verb === "append" && tear) disk.scribble(path, '{"kind":"event","seq":2,"tok');
@@ -44,7 +44,7 @@ describe("on a simulated disk", () => {
     expect(disk.text(path)?.match(/"type":"b"/g)).toHaveLength(2);
   });
 
-  test("2: a line that is no record is ignored wherever it stands", async () => {
+  test("contract store 2: a line that is no record is ignored wherever it stands", async () => {
     const text = disk.text(path) ?? "";
     await storeOn(disk, "x").append(ID, 1n, event("b"));
     const rest = (disk.text(path) ?? "").slice(text.length);
@@ -65,7 +65,7 @@ describe("on a simulated disk", () => {
     expect(store.stats().ignoredLines.unreadable).toBe(junk.length + 1);
   });
 
-  test("2: a line of a lower token behind a fence is ignored and counted, by every reader", async () => {
+  test("contract store 2: a line of a lower token behind a fence is ignored and counted, by every reader", async () => {
     await storeOn(disk, "new").open(ID, 2n);
     disk.scribble(path, '{"kind":"event","seq":2,"token":"1","time":1,"run":"r","type":"late","by":"x"}\n');
     const store = storeOn(disk, "newer");
@@ -73,7 +73,7 @@ describe("on a simulated disk", () => {
     expect(await types()).toEqual(["a"]);
   });
 
-  test("2: what lies between the last look and the line decides: a higher token there refuses an append on its way", async () => {
+  test("contract store 2: what lies between the last look and the line decides: a higher token there refuses an append on its way", async () => {
     const gate: Gate = async ({ verb }) => {
       if (verb === "append") await storeOn(disk, "rival").open(ID, 2n);
       return undefined;
@@ -86,7 +86,7 @@ describe("on a simulated disk", () => {
   });
 
   test.each([0, 1, 40, 80])(
-    "3: a disk that fills up after %i bytes of an append: refused, and the next one stands",
+    "contract store 3: a disk that fills up after %i bytes of an append: refused, and the next one stands",
     async (short) => {
       let full = true;
       const gate: Gate = async ({ verb }): Promise<Permit> => (verb === "append" && full ? { short } : undefined);
@@ -98,7 +98,7 @@ describe("on a simulated disk", () => {
     },
   );
 
-  test("3: a line that lacks only its newline counts once another follows, and takes its seq", async () => {
+  test("contract store 3: a line that lacks only its newline counts once another follows, and takes its seq", async () => {
     let full = true;
     const gate: Gate = async ({ verb, length }): Promise<Permit> =>
       verb === "append" && full ? { short: length - 1 } : undefined;
@@ -126,7 +126,7 @@ describe("on a simulated disk", () => {
     await expect(storeOn(disk, "y", blind).highest(ID)).rejects.toMatchObject({ code });
   });
 
-  test("3: a power cut takes nothing that was acknowledged as synced", async () => {
+  test("contract store 3: a power cut takes nothing that was acknowledged as synced", async () => {
     const store = storeOn(disk, "x");
     await store.open(ID, 2n);
     await store.append(ID, 2n, event("b"), { sync: true });

@@ -1,4 +1,4 @@
-/** What the port promises, asked of every store. Numbers are those of the contract's lines. */
+/** What the port promises, asked of every store. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,7 +38,7 @@ describe.each([
 
   const stale = (token: bigint, highest: bigint) => ({ code: "stale-token", sessionId: "s", token, highest });
 
-  test("1, B77: a token below the highest is refused in every call, an equal one is not", async () => {
+  test("contract store 1, B77: a token below the highest is refused in every call, an equal one is not", async () => {
     await store.create("s", 5n);
     await store.append("s", 5n, event("a"));
     for (const call of [
@@ -54,20 +54,20 @@ describe.each([
     expect((await store.read("s")).events).toHaveLength(1);
   });
 
-  test("1: opening refuses the predecessor before the first event", async () => {
+  test("contract store 1: opening refuses the predecessor before the first event", async () => {
     await store.create("s", 1n);
     await store.open("s", 2n);
     await expect(store.append("s", 1n, event("late"))).rejects.toMatchObject(stale(1n, 2n));
   });
 
-  test("1: a higher token on append raises the fence as open does", async () => {
+  test("contract store 1: a higher token on append raises the fence as open does", async () => {
     await store.create("s", 1n);
     await store.append("s", 7n, event("a"));
     expect(await store.highest("s")).toBe(7n);
     await expect(store.append("s", 6n, event("late"))).rejects.toMatchObject(stale(6n, 7n));
   });
 
-  test("1: a deletion leaves its token behind, and no event", async () => {
+  test("contract store 1: a deletion leaves its token behind, and no event", async () => {
     await store.create("s", 1n);
     await store.append("s", 1n, event("a"));
     expect(await store.delete("s", 3n)).toBe(true);
@@ -234,7 +234,7 @@ describe.each([
     });
   });
 
-  test("6: the first lease domain wins, another is refused naming both, force replaces", async () => {
+  test("contract store 6: the first lease domain wins, another is refused naming both, force replaces", async () => {
     expect(await store.domain()).toBeUndefined();
     const results = await Promise.allSettled([store.adoptDomain("one"), store.adoptDomain("two")]);
     const won = results[0].status === "fulfilled" ? ["one", "two"] : ["two", "one"];

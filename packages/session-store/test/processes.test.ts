@@ -53,7 +53,7 @@ async function expectAccepted(harness: Harness, store: JsonlSessionStore): Promi
   expect(harness.findings()).toEqual([]);
 }
 
-test("a stale writer is refused from another process, before the new holder's first event, and after a restart", async () => {
+test("contract store 1: a stale writer is refused from another process, before the new holder's first event, and after a restart", async () => {
   await using harness = new Harness();
   const stale = { error: { code: "stale-token", highest: 2n } };
   const a = await startHolder(harness);
@@ -71,7 +71,7 @@ test("a stale writer is refused from another process, before the new holder's fi
   await expectAccepted(harness, store);
 });
 
-test("B60: pause, wake, write: a stopped holder that is continued after a takeover changes nothing", async () => {
+test("contract store 1, B60: pause, wake, write: a stopped holder that is continued after a takeover changes nothing", async () => {
   await using harness = new Harness();
   const a = await startHolder(harness);
   await a.ask("create", 1n);
@@ -92,7 +92,7 @@ test("B60: pause, wake, write: a stopped holder that is continued after a takeov
   await expectAccepted(harness, store);
 });
 
-test("two processes that take turns, one killed in mid-flow every tenth turn, over 100 turns: one chain", {
+test("contract store 4: two processes that take turns, one killed in mid-flow every tenth turn, over 100 turns: one chain", {
   timeout: 120_000,
 }, async () => {
   await using harness = new Harness();
@@ -149,7 +149,7 @@ test("two processes that write in two places are convicted of it: there is no fe
   expect(new Set(rules)).toEqual(new Set(["stale-write", "lost-write"]));
 });
 
-describe("SIGKILL at every write to the file system", () => {
+describe("contract store 3: SIGKILL at every write to the file system", () => {
   /** What stands after so many calls of the fixture's life. */
   const AFTER: readonly Standing[] = [
     { highest: undefined, types: undefined },
