@@ -12,8 +12,7 @@ async function* agent(prompt, history, signal) {
 
 const { DATA = ".data", PORT = "3000" } = process.env;
 const store = new JsonlSessionStore({ directory: `${DATA}/sessions` });
-const lease = flocklease({ dir: `${DATA}/leases` });
-const runs = new SessionRuns({ lease, above: (id) => store.highest(id) });
+const runs = new SessionRuns({ lease: flocklease({ dir: `${DATA}/leases` }), above: (id) => store.highest(id) });
 const app = express().use(express.json());
 
 app.post("/sessions/:id/turns", async ({ params: { id }, body: { prompt, onBusy } = {} }, res) => {
@@ -54,6 +53,7 @@ app.use((error, _req, res, _next) => {
   res.status(status).json({ code, message });
 });
 
-const server = app.listen(PORT, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));
+const server = app.listen(PORT, "127.0.0.1");
+server.on("listening", () => console.log(`http://127.0.0.1:${server.address().port}`));
 process.on("SIGTERM", () => runs.drain(15_000));
 process.on("SIGTERM", () => Object.assign(server, { keepAliveTimeout: 1 }).close()); // open connections end with their answer
