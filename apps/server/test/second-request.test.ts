@@ -154,10 +154,10 @@ describe("operators", { timeout: TIMEOUT }, () => {
 
 describe("a run that is silent", { timeout: TIMEOUT }, () => {
   it("is stopped when it has been so for too long, and not before", async () => {
-    const flags = ["--store-dir", await scratch(), "--agent", AGENT, "--run-idle-timeout", "1s"];
+    const flags = ["--store-dir", await scratch(), "--agent", AGENT, "--run-idle-timeout", "3s"];
     const server = await ServerProcess.start(flags);
     const id = await create(server);
-    expect((await (await prompt(server, id, "clock 15")).rest()).at(-1)?.data.type).toBe("finished");
+    expect((await (await prompt(server, id, "clock 35")).rest()).at(-1)?.data.type).toBe("finished");
     const events = await (await prompt(server, id, "say a\nwait")).rest();
     expect(events.at(-1)?.data).toMatchObject({ type: "failed", reason: "idle" });
   });

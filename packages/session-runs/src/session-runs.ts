@@ -184,7 +184,8 @@ export class SessionRuns {
     const { lease } = this.#admission;
     if (lease === undefined) return outcome;
     // Who has the session here is nobody's holder elsewhere; who has outlived its hold does not have it any more.
-    if (meant === undefined ? here?.hasSession : !meant.hasOutlivedHold || !canAsk(lease)) return outcome;
+    const mayBeElsewhere = meant === undefined ? here?.hasSession !== true : meant.hasOutlivedHold && canAsk(lease);
+    if (!mayBeElsewhere) return outcome;
     const asked = await askHolder(lease, sessionId, { by, reason, runId, butNot: here?.token, signal });
     if (asked === undefined) return outcome;
     this.#reporter.observe((observer) => observer.releaseAsked?.());
