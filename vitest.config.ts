@@ -4,27 +4,37 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Whose test files change what all files of one worker would have in common; the others share a worker, which costs less. */
-const ISOLATED: ReadonlySet<string> = new Set(["packages/leash", "apps/server"]);
+const ISOLATED: ReadonlySet<string> = new Set(["packages/leash"]);
 
-/** Begun last, one of these would keep one worker busy while the others have nothing left to do. The longest first. */
+/**
+ * Begun last, one of these would keep one worker busy while the others have nothing left to do. The longest first, and those
+ * that wait most of their time between those that compute.
+ */
 const LONGEST = [
-  "examples/next/test/server.test.ts",
   "apps/simulator/test/campaign.test.ts",
   "apps/server/test/takeover.test.ts",
-  "examples/systemd/test/service.test.ts",
-  "examples/pm2/test/reload.test.ts",
   "packages/leash/test/holder-death.test.ts",
-  "packages/flocklease/test/interleavings.test.ts",
   "apps/server/test/agent.test.ts",
-  "packages/flocklease/test/stale-lock-rounds.test.ts",
-  "apps/simulator/test/mutants.test.ts",
   "apps/server/test/drain.test.ts",
-  "apps/server/test/bad-input.test.ts",
+  "examples/next/test/server.test.ts",
+  "apps/simulator/test/mutants.test.ts",
+  "packages/flocklease/test/stale-lock-rounds.test.ts",
+  "packages/flocklease/test/interleavings.test.ts",
   "apps/server/test/second-request.test.ts",
-  "apps/server/test/process-managers.test.ts",
+  "packages/flocklease/test/conformance.test.ts",
   "apps/server/test/story.test.ts",
+  "packages/session-store/test/processes.test.ts",
+  "apps/server/test/start.test.ts",
+  "apps/server/test/bad-input.test.ts",
   "apps/server/test/idempotency.test.ts",
+  "packages/flocklease/test/stopped-writer.test.ts",
+  "packages/leash/test/leash.test.ts",
+  "packages/session-store/test/model/interleavings.test.ts",
+  "examples/pm2/test/reload.test.ts",
   "apps/server/test/follow.test.ts",
+  "packages/session-runs/test/process.test.ts",
+  "apps/server/test/process-managers.test.ts",
+  "examples/systemd/test/service.test.ts",
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -48,8 +58,6 @@ function project(root: string): TestProjectInlineConfiguration {
   return { root, test: { name, isolate: ISOLATED.has(root) } };
 }
 
-const cores = availableParallelism();
-
 export default defineConfig({
   test: {
     projects: [
@@ -57,8 +65,8 @@ export default defineConfig({
       project("conformance"),
       { root: "scripts", test: { name: "scripts", isolate: false } },
     ],
-    // Of many cores one is left for the processes that tests start; of two that would be half of the machine.
-    maxWorkers: Math.max(cores - 1, Math.min(cores, 2)),
+    // Half of its time a test waits: for a process, a signal, the end of a lease. Meanwhile another one has its core.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
   },
 });

@@ -15,7 +15,7 @@ const dir = mkdtempSync(join(tmpdir(), "leasehold-demo-"));
 const beats = join(dir, "beats");
 const servers = [];
 
-prepare({ filter: "@leasehold/server...", quiet: true });
+prepare({ folder: "apps/server", quiet: true });
 const started = performance.now();
 try {
   await story();

@@ -10,7 +10,7 @@ if (files.length === 0) {
   console.error("usage: npm run judge -- FILE... [--json]");
   process.exit(2);
 }
-prepare({ filter: "@leasehold/conformance", quiet: true });
+prepare({ folder: "conformance", quiet: true });
 const { HistoryFormatError, judge, judgementToJson, judgementToText, readHistory } = await import(
   new URL("../conformance/dist/judge/index.js", import.meta.url)
 );

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { prepare } from "./prepare.mjs";
 
-prepare({ filter: "@leasehold/simulator", quiet: true });
+prepare({ folder: "apps/simulator", quiet: true });
 const main = fileURLToPath(new URL("../apps/simulator/dist/main.js", import.meta.url));
 const { status } = spawnSync(process.execPath, [main, ...process.argv.slice(2)], { stdio: "inherit" });
 process.exitCode = status ?? 1;

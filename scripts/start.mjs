@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { prepare } from "./prepare.mjs";
 
-prepare({ filter: "@leasehold/server...", quiet: true });
+prepare({ folder: "apps/server", quiet: true });
 
 const server = spawn(
   process.execPath,

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { countReport } from "./vitest-report.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+export const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** Runs a tool that has been installed; returns its exit code. pnpm, started for each, would take seconds. */
 export function tool(name, ...args) {

@@ -15,8 +15,13 @@ type Listing = { readonly directory: Directory; readonly always: Set<string>; re
 /** Ways to break it, each of which an exploration must notice. */
 export type Flaw = "link overwrites" | "rename onto a full directory" | "rmdir of a full directory";
 
+/** Without a stack, which would cost more than the step that fails: how it came about is in the schedule's trace. */
 function errno(code: string): Error {
-  return Object.assign(new Error(code), { code });
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const error = Object.assign(new Error(code), { code });
+  Error.stackTraceLimit = stackTraceLimit;
+  return error;
 }
 
 export class SimulatedDisk {
@@ -33,7 +38,7 @@ export class SimulatedDisk {
   /** The disk as one process sees it. */
   seenBy(process: string): LeaseFiles {
     const step: DiskStep = (label, path, footprint, effect) =>
-      this.#schedule.step(process, `${label} ${path.split("/").slice(2).join("/")}`, footprint, effect);
+      this.#schedule.step(process, `${label} ${path.slice(path.indexOf("/", 1) + 1)}`, footprint, effect);
     return {
       makeRoot: (path) =>
         step("make", path, { all: true }, () => {
@@ -145,7 +150,8 @@ export class SimulatedDisk {
 
   #node(path: string): Node | undefined {
     let node: Node = this.#top;
-    for (const name of path.split("/").filter((part) => part !== "")) {
+    for (const name of path.split("/")) {
+      if (name === "") continue;
       if (!("entries" in node)) throw errno("ENOTDIR");
       const next: Node | undefined = node.entries.get(name);
       if (next === undefined) return undefined;
