@@ -68,5 +68,8 @@ export default defineConfig({
     // Half of its time a test waits: for a process, a signal, the end of a lease. Meanwhile another one has its core.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
+    // Only what hangs is to be ended: five seconds, the default, are little for a test that starts processes on a busy machine.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
   },
 });
