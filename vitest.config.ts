@@ -53,9 +53,12 @@ function inside(group: string): string[] {
   return roots.filter((root) => existsSync(new URL(`${root}/package.json`, import.meta.url)));
 }
 
+/** Ms. Only what hangs is to be ended: the default is little for a test that starts processes on a busy machine. */
+const PATIENCE = { testTimeout: 30_000, hookTimeout: 30_000 };
+
 function project(root: string): TestProjectInlineConfiguration {
   const { name } = JSON.parse(readFileSync(new URL(`${root}/package.json`, import.meta.url), "utf8"));
-  return { root, test: { name, isolate: ISOLATED.has(root) } };
+  return { root, test: { name, isolate: ISOLATED.has(root), ...PATIENCE } };
 }
 
 export default defineConfig({
@@ -63,13 +66,10 @@ export default defineConfig({
     projects: [
       ...["packages", "apps", "examples"].flatMap(inside).map(project),
       project("conformance"),
-      { root: "scripts", test: { name: "scripts", isolate: false } },
+      { root: "scripts", test: { name: "scripts", isolate: false, ...PATIENCE } },
     ],
     // Half of its time a test waits: for a process, a signal, the end of a lease. Meanwhile another one has its core.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
-    // Only what hangs is to be ended: five seconds, the default, are little for a test that starts processes on a busy machine.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
   },
 });
