@@ -120,6 +120,9 @@ export const diskFiles: LeaseFiles = {
     const { size, mtimeMs } = await answer<fs.Stats>((callback) => fs.lstat(path, callback));
     return { size, modifiedAt: mtimeMs };
   },
+  async links(path) {
+    return (await answer<fs.Stats>((callback) => fs.lstat(path, callback))).nlink;
+  },
   watch(path, onEvent, onLost) {
     const watcher = fs.watch(path, { persistent: false }, (_event, name) => onEvent(name ?? undefined));
     watcher.on("error", () => {

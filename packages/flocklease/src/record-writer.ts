@@ -14,6 +14,7 @@ import {
   momentOf,
 } from "@leasehold/session-lease";
 import { errnoOf, isErrno } from "@leasehold/session-lease/host";
+import { isConfirmed } from "./confirmation.js";
 import { fileError, linkError, quietly } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
 import type { LeaseRoot, OpenRoot } from "./lease-root.js";
@@ -110,6 +111,12 @@ export class RecordWriter {
   ): Promise<Written> {
     // A renewal that a power failure undoes cannot matter: its holder did not outlive that either. A token must.
     const durable = version.token !== next.token;
+    const livesOn = next.standing === "held" && (!durable || next.previous?.ended === "transferred");
+    // What is written from memory this process has confirmed itself.
+    if (livesOn && version.size === undefined) {
+      const { files, clock } = this.#parts;
+      if (!(await isConfirmed(files, clock, stem, version.number))) return false;
+    }
     return this.#link(root, stem, version, `${encodeRecord(sessionId, next)}\n`, durable, next.token);
   }
 
@@ -168,6 +175,7 @@ export class RecordWriter {
     const temporary = this.#parts.root.temporary(place);
     const file = recordPath(stem, number + 1);
     let tidied: Promise<unknown> | undefined;
+    let isOpen = false;
     // What is written from memory has not seen the record: one that was emptied or cut off must be found to be corrupt.
     const intact = size === undefined ? true : this.#hasSize(recordPath(stem, number), size);
     try {
@@ -184,9 +192,10 @@ export class RecordWriter {
         if (isErrno(error, "EEXIST")) return false;
         if (isErrno(error, "ENOENT")) return this.#rootIsGone();
         // After an input/output error the name may be there or not.
-        if (isErrno(error, "EIO")) throw unconfirmed(error, file);
-        throw linkError(error, file);
+        isOpen = isErrno(error, "EIO");
+        throw isOpen ? unconfirmed(error, file) : linkError(error, file);
       }
+      isOpen = true;
       const confirming = momentOf(clock);
       const numbers = await records.numbers(stem).catch((error: unknown) => {
         throw unconfirmed(error, stem);
@@ -194,19 +203,22 @@ export class RecordWriter {
       const late = this.#isLate(look);
       if ((numbers.at(-1) ?? 0) > number + 1) {
         // Nothing is removed: the writer of a higher number may be about to look for the one below it.
+        isOpen = false;
         throw late ? tooLate() : overtaken();
       }
       if (!numbers.includes(number) || !numbers.includes(number + 1)) {
-        await records.remove(stem, [number + 1]);
+        isOpen = !(await records.remove(stem, [number + 1]));
         throw late ? tooLate() : overtaken();
       }
+      isOpen = false;
       if (late) throw tooLate();
       if (durable) await this.#confirmed(files.syncDirectory(stem), stem);
       tidied = records.remove(stem, numbers.slice(0, -1));
       const version = { number: number + 1, look: confirming, size: Buffer.byteLength(text) };
       return { version: token === undefined ? version : { ...version, token } };
     } finally {
-      await Promise.all([quietly(files.unlink(temporary)), tidied, taking.then((turn) => turn.end())]);
+      // A record whose standing is still open keeps its second name, by which others see that.
+      await Promise.all([isOpen || quietly(files.unlink(temporary)), tidied, taking.then((turn) => turn.end())]);
     }
   }
 

@@ -132,6 +132,27 @@ for (const [name, [bounds, scenario]] of Object.entries(SCENARIOS)) {
   });
 }
 
+/** Somebody else writes upon what a holder's late write has made of nothing. */
+const WIPED: Readonly<Record<string, (a: SimulatedProcess, b: SimulatedProcess) => Programs>> = {
+  "asked to let go by another process": (a, b) => ({ a: () => a.renew(), b: () => b.ask() }),
+};
+
+test.each(Object.entries(WIPED))("a hold that was wiped does not live on: %s", { timeout: HUNG }, async (_, programs) => {
+  const scenario: Scenario = async (host, process) => {
+    const [a, b] = [await process("a"), await process("b")];
+    await a.acquire();
+    host.now += 10;
+    return { ...programs(a, b), hand: () => host.wipe() };
+  };
+  const onEnd = (host: SimulatedHost): void => {
+    const kept = host.disk.names(host.stem).map((name) => host.disk.text(`${host.stem}/${name}`) ?? "");
+    if (kept.some((text) => text.includes('"standing":"held"'))) throw new Violation(`lives on: ${kept.join()}`);
+  };
+  const { runs, complete } = await explore({ preemptions: 3, mostRuns: 20_000 }, scenario, { onEnd });
+  expect(complete).toBe(true);
+  expect(runs).toBeGreaterThan(100);
+});
+
 /** Those of which all interleavings take but a moment. */
 const SMALL = Object.entries(SCENARIOS).filter(([name]) => /take over|takes over/.test(name));
 

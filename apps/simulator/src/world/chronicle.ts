@@ -195,11 +195,12 @@ function echo(
 
 /** What a record that has just been stored tells whoever stored it. */
 export function answerOf(
-  { standing, token, expiry, ttl, previous, releaseRequested }: LeaseRecord,
+  { standing, token, expiry, ttl, previous, releaseRequested, forced }: LeaseRecord,
   asks: boolean,
 ): EffectAnswer {
   if (standing === "released") return { answer: "released" };
-  if (standing === "forced") return { answer: "done" };
+  // What is broken by force was live when that was decided; it may have run out by the time at which it was stored.
+  if (standing === "forced") return { answer: "done", ...(forced && { decidedAt: forced.at }) };
   if (asks) return { answer: "done", ...(releaseRequested && { decidedAt: releaseRequested.at }) };
   const requested = releaseRequested === undefined ? {} : { releaseRequested: true };
   return { answer: "granted", token, expiry, ttl, previous, ...requested };

@@ -113,6 +113,16 @@ export class Disk {
     for (const listing of this.#listings) if (listing.directory === parent) listing.always.delete(name);
   }
 
+  /** How many names a file has. */
+  namesOf(file: FileNode, { entries }: DirectoryNode = this.#root): number {
+    let names = 0;
+    for (const node of entries.values()) {
+      if (node === file) names += 1;
+      else if (node.kind === "directory") names += this.namesOf(file, node);
+    }
+    return names;
+  }
+
   append(file: FileNode, bytes: Uint8Array): void {
     file.bytes = Buffer.concat([file.bytes, bytes]);
     file.changed = this.#now();

@@ -75,6 +75,7 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, hears: DirectoryWitne
         if (node === undefined) throw errno("ENOENT", path);
         return { size: node.kind === "file" ? node.bytes.length : 0, modifiedAt: node.changed };
       }),
+    links: (path) => calls.step(() => disk.namesOf(fileAt(path))),
     watch: (path) => {
       throw errno("ENOSPC", path);
     },

@@ -9,6 +9,9 @@ import type { Schedule } from "./schedule.js";
 
 type Node = { text: string } | { entries: Map<string, Node> };
 type Directory = Extract<Node, { entries: unknown }>;
+/** No path: what every step that gives a file a name, or takes one from it, has in common. */
+const NAMES = "names of files";
+
 type DiskStep = <T>(label: string, path: string, footprint: Footprint, effect: () => T) => Promise<T>;
 type Listing = { readonly directory: Directory; readonly always: Set<string>; readonly ever: Set<string> };
 
@@ -56,14 +59,14 @@ export class SimulatedDisk {
         }),
       write: (path, text) => step("write", path, { writes: [path] }, () => this.#add(path, { text })),
       link: (existing, path) =>
-        step("link", path, { reads: [existing], writes: [path] }, () => {
+        step("link", path, { reads: [existing, NAMES], writes: [path] }, () => {
           const node = this.#node(existing);
           if (node === undefined) throw errno("ENOENT");
           if (this.#flaw === "link overwrites" && this.#node(path) !== undefined) this.#remove(path);
           this.#add(path, node);
         }),
       unlink: (path) =>
-        step("unlink", path, { writes: [path] }, () => {
+        step("unlink", path, { reads: [NAMES], writes: [path] }, () => {
           const node = this.#node(path);
           if (node !== undefined && "entries" in node) throw errno("EISDIR");
           this.#remove(path);
@@ -95,6 +98,12 @@ export class SimulatedDisk {
           if (node === undefined) throw errno("ENOENT");
           return { size: "text" in node ? Buffer.byteLength(node.text) : 0, modifiedAt: Number.POSITIVE_INFINITY };
         }),
+      links: (path) =>
+        step("links of", path, { reads: [path], writes: [NAMES] }, () => {
+          const node = this.#node(path);
+          if (node === undefined) throw errno("ENOENT");
+          return this.#namesOf(node, this.#top);
+        }),
       watch: () => {
         throw errno("ENOSPC");
       },
@@ -116,6 +125,20 @@ export class SimulatedDisk {
   put(path: string, text: string): void {
     if (this.#node(path) !== undefined) this.#remove(path);
     this.#add(path, { text });
+  }
+
+  /** Removes whatever is in a directory, in one instant. */
+  empty(path: string): void {
+    for (const name of this.names(path)) this.#remove(`${path}/${name}`);
+  }
+
+  #namesOf(file: Node, { entries }: Directory): number {
+    let names = 0;
+    for (const node of entries.values()) {
+      if (node === file) names += 1;
+      else if ("entries" in node) names += this.#namesOf(file, node);
+    }
+    return names;
   }
 
   async #list(step: DiskStep, path: string): Promise<string[]> {

@@ -54,6 +54,14 @@ export class SimulatedHost {
     });
   }
 
+  /** All records of the session are gone, in one instant. */
+  wipe(): Promise<void> {
+    return this.schedule.step("hand", "wipes", { all: true }, () => {
+      this.wiped = true;
+      this.disk.empty(this.stem);
+    });
+  }
+
   granted(owner: string, lease: Lease, calledAt: number, sentAt: number): void {
     const grant = { owner, token: lease.token, calledAt, answeredAt: this.schedule.trace.length };
     for (const earlier of this.#grants) {
@@ -172,8 +180,8 @@ export class SimulatedProcess {
     } catch (error) {
       const reason = lossReason(error) ?? findLeaseError(error)?.code;
       if (reason === undefined) throw error;
-      // An unknown outcome leaves what was believed before.
-      if (reason !== "unknown-outcome") this.#host.ended(this.name);
+      // What is not known, and what could not be done, leaves what was believed before.
+      if (reason !== "unknown-outcome" && reason !== "unavailable") this.#host.ended(this.name);
       return reason;
     }
   }
@@ -182,6 +190,11 @@ export class SimulatedProcess {
     if (this.#held === undefined) return;
     this.#host.ended(this.name);
     await this.lease.release(this.#held).catch(notHeldOrUnknown);
+  }
+
+  /** Asks the holder to let go. */
+  async ask(): Promise<void> {
+    await this.lease.requestRelease(SESSION).catch(notHeldOrUnknown);
   }
 
   async force(): Promise<void> {
@@ -208,6 +221,6 @@ export class SimulatedProcess {
 
 function notHeldOrUnknown(error: unknown): undefined {
   const code = findLeaseError(error)?.code;
-  if (code === "held" || code === "unknown-outcome" || code === "corrupt") return undefined;
+  if (code === "held" || code === "unknown-outcome" || code === "corrupt" || code === "unavailable") return undefined;
   throw error;
 }
