@@ -33,7 +33,9 @@ export async function isConfirmed(files: LeaseFiles, clock: Clock, stem: string,
     const before = recordPath(stem, number - 1);
     if ((await orAbsent(files.stat(before), before)) !== undefined) return true;
     if (look === LOOKS) {
-      throw new LeaseUnavailableError(`${file} has not been confirmed by the process that wrote it; nothing was written`);
+      throw new LeaseUnavailableError(
+        `${file} has not been confirmed by the process that wrote it; nothing was written`,
+      );
     }
     await new Promise<void>((resolve) => {
       clock.schedule(resolve, PAUSE, { keepAlive: true });

@@ -13,7 +13,9 @@
  *    ascending order, hence N still there means that N+1 had never been there before. If N is gone without a
  *    successor, because someone deleted it or it was forgotten, the writer takes its link back: a renewal does not
  *    bring back a deleted lease. It never takes back a link whose N is still there: that number could be given again to
- *    somebody else, while a reader builds on the first. Nor does anyone but the writer above a number, once its own
+ *    somebody else, while a reader builds on the first. Before it is taken back, others may read it. They may replace it,
+ *    but none writes upon it so that its hold lives on, by a renewal, a request to let go or a transfer, unless its writer
+ *    has confirmed it (`confirmation.ts`). Nor does anyone but the writer above a number, once its own
  *    write counts, remove the numbers below: whoever is above may be about to look for them.
  * 3. *Nothing of a write is visible before all of it.* Records are complete before they are linked, and never change.
  * 4. *First numbers.* A stem is born with its first record in it: built aside, then renamed onto the stem, which rename(2)

@@ -15,9 +15,9 @@ export interface FileAuthorityParts {
   readonly callsOf: (process: SimProcess) => FileCalls;
   readonly isGone: (process: ProcessIdentity) => boolean;
   readonly onStored: (process: string, session: string, record: LeaseRecord) => void;
-  /** Something that had been wiped was seen again by another process, for a moment. */
+  /** Something that had been wiped was seen again, for a moment. */
   readonly onSeenAgain: () => void;
-  /** A process goes on from what it wrote after its record had been wiped. */
+  /** A hold that had been wiped lives on in what this process wrote. */
   readonly onRevival: (process: string, path: string) => void;
   readonly ttl: number;
   readonly forgetAfter: number;
@@ -30,8 +30,8 @@ export interface FileAuthorityParts {
 export class FileAuthority implements Authority {
   readonly clocks: HostClocks;
   readonly #parts: FileAuthorityParts;
-  /** Records that follow none, to their writers. */
-  readonly #strays = new Map<string, string>();
+  /** Records that follow none. */
+  readonly #strays = new Set<string>();
   readonly #seen = new Set<string>();
 
   constructor(parts: FileAuthorityParts) {
@@ -48,7 +48,7 @@ export class FileAuthority implements Authority {
       clock: process.clock,
       files: leaseFilesOn(disk, callsOf(process), {
         named: (path) => this.#named(process, path),
-        read: (path) => this.#read(process, path),
+        read: (path) => this.#read(path),
       }),
       lock: noLock,
       processes: { own: () => process.identity, isGone },
@@ -58,11 +58,10 @@ export class FileAuthority implements Authority {
 
   /**
    * A link that was under way when the records were wiped makes the number after one that is gone. Its writer takes it back;
-   * until then whoever reads it takes it for the record, and so the wipe has not been the end of it.
+   * until then whoever reads it takes it for the record, may end its hold, and so the wipe has not been the end of it.
    */
-  #read(process: SimProcess, path: string): void {
-    const writer = this.#strays.get(path);
-    if (writer === undefined || writer === process.name || this.#seen.has(path)) return;
+  #read(path: string): void {
+    if (!this.#strays.has(path) || this.#seen.has(path)) return;
     this.#seen.add(path);
     this.#parts.onSeenAgain();
   }
@@ -76,17 +75,24 @@ export class FileAuthority implements Authority {
     const highest = numbers.at(-1);
     if (node?.kind === "file" && path !== `${stem}/${highest}`) return;
     if (node?.kind === "file" && numbers.at(-2) !== Number(highest) - 1) {
-      this.#strays.set(path, process.name);
+      this.#strays.add(path);
       return;
     }
     const before = `${stem}/${Number(highest) - 1}`;
-    if (this.#strays.get(before) === process.name) this.#parts.onRevival(process.name, before);
-    const text = disk.file(`${stem}/${highest}`)?.bytes.toString() ?? "";
+    const stored = this.#recordAt(`${stem}/${highest}`);
+    if (stored === undefined) return;
+    const { sessionId, record } = stored;
+    const follows = this.#strays.has(before) ? this.#recordAt(before)?.record : undefined;
+    if (record.standing === "held" && follows?.token === record.token) this.#parts.onRevival(process.name, before);
+    onStored(process.name, sessionId, record);
+  }
+
+  /** Undefined for a void record, or none at all: nothing is held by it. */
+  #recordAt(path: string): ReturnType<typeof decodeRecord> | undefined {
     try {
-      const { sessionId, record } = decodeRecord(text);
-      onStored(process.name, sessionId, record);
+      return decodeRecord(this.#parts.disk.file(path)?.bytes.toString() ?? "");
     } catch {
-      // A void record, or none at all: nothing is held by it.
+      return undefined;
     }
   }
 

@@ -255,7 +255,7 @@ export class World {
         },
         onSeenAgain: () => this.chronicle.fault({ fault: "restore" }, this.timeline.now),
         onRevival: (process, path) =>
-          this.witness.note("no-revival", `${process} goes on from ${path}, which was wiped`),
+          this.witness.note("no-revival", `${process} lets the hold in ${path} live on, which was wiped`),
         isGone: ({ pid }) => this.#dead.has(pid),
         ttl,
         forgetAfter,
