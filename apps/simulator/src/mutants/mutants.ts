@@ -156,14 +156,6 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 409,
   },
   {
-    name: "unconfirmed-written-upon",
-    does: "flocklease: a record is taken for confirmed as long as it is there",
-    file: "@leasehold/flocklease/confirmation.js",
-    find: "if (names === 1)",
-    replace: "if (names > 0)",
-    seed: 753,
-  },
-  {
     name: "empty-listing-believed",
     does: "flocklease: a stem whose listing is empty is taken to be empty",
     file: "@leasehold/flocklease/numbered-records.js",

@@ -5,7 +5,7 @@
 
 import type { Recorder } from "@leasehold/conformance/judge";
 import { type FullSessionLease, findLeaseError, type LeaseErrorCode } from "@leasehold/session-lease";
-import { findRunError, type Run, type RunOptions, SessionRuns } from "@leasehold/session-runs";
+import { findRunError, type Run, SessionRuns } from "@leasehold/session-runs";
 import { isStaleToken, type SessionStore, type StoreErrorCode, storeErrorCode } from "@leasehold/session-store";
 import type { SimProcess } from "../engine/sim-process.js";
 import type { Witness } from "../laws/witness.js";
@@ -63,19 +63,12 @@ export class Holder {
     while (!isOver()) {
       const session = process.random.pick(scenario.sessions);
       try {
-        await this.runs.run(session, this.#asks(), (run) => this.#drive(run));
+        await this.runs.run(session, {}, (run) => this.#drive(run));
       } catch (error) {
         this.#check(session, error);
       }
       await this.#pause(process.random.between(20, 1_200));
     }
-  }
-
-  /** Half of the prompts wait for a session that is busy, or interrupt whoever drives it. */
-  #asks(): RunOptions {
-    const { process, scenario } = this.#parts;
-    const onBusy = process.random.pick(["reject", "reject", "wait", "interrupt"] as const);
-    return { onBusy, waitMs: scenario.ttl };
   }
 
   /** Ends whatever is under way, as on SIGTERM. */
