@@ -22,7 +22,8 @@
  *    does only if that is absent or empty. The first number is the time in ms, and a stem is forgotten only when the clock
  *    is past its number, its token and its expiry by `forgetAfter`. So a number, like a token, never comes twice, and
  *    whatever a late writer links after its stem was forgotten is below the new first number and never counts.
- *    What is deleted earlier, or cannot be read, leaves a void record that carries the numbers on.
+ *    What is deleted earlier, or cannot be read, leaves a void record that carries the numbers on. Only an older copy of the
+ *    directory gives numbers again: therefore a holder that writes from memory first reads whether its number is still its own.
  * 5. *Held up too long.* A token is seeded by a clock that was read before the write. If more than half of `forgetAfter`
  *    went by in between, on either clock, a higher token may have come and been forgotten: the outcome is then unknown,
  *    and not to be resolved by looking.

@@ -33,8 +33,8 @@ export type Version = Readonly<{
   token?: bigint;
   /** An instant at which this was known to be the highest number. */
   look: Moment;
-  /** Bytes, if this process wrote it and has not looked at it since. */
-  size?: number;
+  /** What stands in it, if this process wrote it and has not looked at it since. */
+  text?: string;
   /** Names in the stem that are not ours, when there is nothing else. */
   foreign?: readonly string[];
 }>;
@@ -95,7 +95,7 @@ export class RecordWriter {
         throw tooLate();
       }
       await this.#confirmed(files.syncDirectory(root.path), root.path);
-      return { version: { number, token: next.token, look: renamed, size: Buffer.byteLength(text) } };
+      return { version: { number, token: next.token, look: renamed, text } };
     } finally {
       await Promise.all([moved || this.#discard(built, file), turn.end()]);
     }
@@ -113,7 +113,7 @@ export class RecordWriter {
     const durable = version.token !== next.token;
     const livesOn = next.standing === "held" && (!durable || next.previous?.ended === "transferred");
     // What is written from memory this process has confirmed itself.
-    if (livesOn && version.size === undefined) {
+    if (livesOn && version.text === undefined) {
       const { files, clock } = this.#parts;
       if (!(await isConfirmed(files, clock, stem, version.number))) return false;
     }
@@ -161,7 +161,7 @@ export class RecordWriter {
   async #link(
     root: OpenRoot,
     stem: string,
-    { number, look, size }: Version,
+    { number, look, text: remembered }: Version,
     text: string,
     durable: boolean,
     token: bigint | undefined,
@@ -171,13 +171,14 @@ export class RecordWriter {
     const place = made instanceof Promise ? await made : made;
     // What is written from memory is a holder's renewal or release. Nobody else has a reason to write then, and a lock
     // would cost a renewal three of eleven steps on the disk.
-    const taking = size !== undefined && !durable ? OWN_TURN : this.#takeTurn(place, stem);
+    const taking = remembered !== undefined && !durable ? OWN_TURN : this.#takeTurn(place, stem);
     const temporary = this.#parts.root.temporary(place);
     const file = recordPath(stem, number + 1);
     let tidied: Promise<unknown> | undefined;
     let isOpen = false;
-    // What is written from memory has not seen the record: one that was emptied or cut off must be found to be corrupt.
-    const intact = size === undefined ? true : this.#hasSize(recordPath(stem, number), size);
+    // What is written from memory has not seen the record: one that was emptied or cut off must be found to be corrupt, and
+    // one that came to this number again, after an older copy was restored, to be another.
+    const intact = remembered === undefined ? true : this.#holds(recordPath(stem, number), remembered);
     try {
       // A write that is not synced is so cheap that it need not wait for the lock.
       if (durable) await taking;
@@ -214,7 +215,7 @@ export class RecordWriter {
       if (late) throw tooLate();
       if (durable) await this.#confirmed(files.syncDirectory(stem), stem);
       tidied = records.remove(stem, numbers.slice(0, -1));
-      const version = { number: number + 1, look: confirming, size: Buffer.byteLength(text) };
+      const version = { number: number + 1, look: confirming, text };
       return { version: token === undefined ? version : { ...version, token } };
     } finally {
       // A record whose standing is still open keeps its second name, by which others see that.
@@ -242,9 +243,9 @@ export class RecordWriter {
     return false;
   }
 
-  async #hasSize(file: string, size: number): Promise<boolean> {
+  async #holds(file: string, text: string): Promise<boolean> {
     try {
-      return (await this.#parts.files.stat(file)).size === size;
+      return (await this.#parts.files.read(file)) === text;
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
       return false;
