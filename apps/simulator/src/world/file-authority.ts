@@ -78,6 +78,8 @@ export class FileAuthority implements Authority {
       this.#strays.add(path);
       return;
     }
+    // After an older copy was restored, the number that a late writer took back may come again.
+    this.#strays.delete(path);
     const before = `${stem}/${Number(highest) - 1}`;
     const stored = this.#recordAt(`${stem}/${highest}`);
     if (stored === undefined) return;
