@@ -2,23 +2,24 @@
  * Whether a record that was read counts, or is what a late write has made after its predecessor was deleted.
  *
  * A record has two names until its writer has looked: its number, and that under which it was built. The writer drops the
- * second when it has found the predecessor, or has taken the number back; if it could do neither, never. Hence:
+ * second when it has found the predecessor there, and only then removes that; or when it has taken the number back; or never,
+ * if it could do neither. Hence:
  * - *confirmed*: it has one name; or it has two, and its predecessor is there after it was.
- * - *open*: it has two names, and its predecessor is gone. The writer has been overtaken by a deletion and is about to
- *   notice; or it is dropping both names at this moment, or was killed while it did. Nobody else can tell which.
+ * - *open*: it has two names, and its predecessor is gone. Its writer was overtaken by a deletion, and is about to notice,
+ *   is stopped, or is dead.
  * - *gone*: taken back or replaced.
  *
  * An open record still tells of a hold, and a takeover may replace it, for that ends the hold either way. But no write may
  * let the hold live on: it would count, and the deletion would not.
  */
 
-import { type Clock, LeaseUnavailableError } from "@leasehold/session-lease";
+import { type Clock, LeaseUnavailableError, pause } from "@leasehold/session-lease";
 import { isErrno } from "@leasehold/session-lease/host";
 import { fileError } from "./file-errors.js";
 import type { LeaseFiles } from "./lease-files.js";
 import { recordPath } from "./stem.js";
 
-/** Looks at an open record. */
+/** Looks at an open record: one may have fallen between two steps of its writer. */
 const LOOKS = 4;
 /** Ms between two of them; a writer that is not held up needs one. */
 const PAUSE = 10;
@@ -33,13 +34,9 @@ export async function isConfirmed(files: LeaseFiles, clock: Clock, stem: string,
     const before = recordPath(stem, number - 1);
     if ((await orAbsent(files.stat(before), before)) !== undefined) return true;
     if (look === LOOKS) {
-      throw new LeaseUnavailableError(
-        `${file} has not been confirmed by the process that wrote it; nothing was written`,
-      );
+      throw new LeaseUnavailableError(`${file} is not confirmed by its writer; nothing was written`);
     }
-    await new Promise<void>((resolve) => {
-      clock.schedule(resolve, PAUSE, { keepAlive: true });
-    });
+    await pause(clock, PAUSE, { keepAlive: true });
   }
 }
 

@@ -214,12 +214,14 @@ export class RecordWriter {
       isOpen = false;
       if (late) throw tooLate();
       if (durable) await this.#confirmed(files.syncDirectory(stem), stem);
-      tidied = records.remove(stem, numbers.slice(0, -1));
+      // First the second name: a record that has it and no predecessor was overtaken by a deletion, and by nothing else.
+      tidied = quietly(files.unlink(temporary)).then(() => records.remove(stem, numbers.slice(0, -1)));
       const version = { number: number + 1, look: confirming, text };
       return { version: token === undefined ? version : { ...version, token } };
     } finally {
       // A record whose standing is still open keeps its second name, by which others see that.
-      await Promise.all([isOpen || quietly(files.unlink(temporary)), tidied, taking.then((turn) => turn.end())]);
+      tidied ??= isOpen ? undefined : quietly(files.unlink(temporary));
+      await Promise.all([tidied, taking.then((turn) => turn.end())]);
     }
   }
 
