@@ -121,7 +121,8 @@ export const diskFiles: LeaseFiles = {
     return { size, modifiedAt: mtimeMs };
   },
   async links(path) {
-    return (await answer<fs.Stats>((callback) => fs.lstat(path, callback))).nlink;
+    const found = await answer<fs.Stats>((callback) => fs.lstat(path, callback));
+    return found.isDirectory() ? 1 : found.nlink;
   },
   watch(path, onEvent, onLost) {
     const watcher = fs.watch(path, { persistent: false }, (_event, name) => onEvent(name ?? undefined));

@@ -31,7 +31,7 @@ export interface LeaseFiles {
   syncDirectory(path: string): Promise<void>;
   /** Bytes, and epoch ms of the last change, rounded as the file system likes. Follows no symbolic link. */
   stat(path: string): Promise<Readonly<{ size: number; modifiedAt: number }>>;
-  /** How many names a file has, its own among them. Follows no symbolic link. */
+  /** How many names a file has, its own among them; 1 for a directory. Follows no symbolic link. */
   links(path: string): Promise<number>;
   /**
    * Calls back soon after a name in the directory came or went, or the directory itself did (`name` undefined where that

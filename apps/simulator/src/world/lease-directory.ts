@@ -75,7 +75,12 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, hears: DirectoryWitne
         if (node === undefined) throw errno("ENOENT", path);
         return { size: node.kind === "file" ? node.bytes.length : 0, modifiedAt: node.changed };
       }),
-    links: (path) => calls.step(() => disk.namesOf(fileAt(path))),
+    links: (path) =>
+      calls.step(() => {
+        const node = disk.find(path);
+        if (node === undefined) throw errno("ENOENT", path);
+        return node.kind === "file" ? disk.namesOf(node) : 1;
+      }),
     watch: (path) => {
       throw errno("ENOSPC", path);
     },

@@ -102,7 +102,7 @@ export class SimulatedDisk {
         step("links of", path, { reads: [path], writes: [NAMES] }, () => {
           const node = this.#node(path);
           if (node === undefined) throw errno("ENOENT");
-          return this.#namesOf(node, this.#top);
+          return "text" in node ? this.#namesOf(node, this.#top) : 1;
         }),
       watch: () => {
         throw errno("ENOSPC");
