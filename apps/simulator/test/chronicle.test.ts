@@ -36,6 +36,25 @@ it.each([
   ]);
 });
 
+it("one session's grant is not taken for another's that has its token and its expiry, as while the clock stands still", () => {
+  const chronicle = new Chronicle(true);
+  const answer = { answer: "granted", token: 1_000n, expiry: 2_000, ttl: 1_000 } as const;
+  for (const [session, owner, call] of [
+    ["mail", "ann-1", "ann:1"],
+    ["chat", "bob-1", "bob:1"],
+  ] as const) {
+    const asked = { session, op: "acquire", owner, process: owner };
+    chronicle.write(JSON.stringify({ ...asked, event: "invoke", call, at: 0, wall: 1_000 }));
+    chronicle.effect({ call, asked }, answer, 5, 1_000);
+  }
+  chronicle.write(JSON.stringify({ event: "return", call: "ann:1", answer: "granted", token: "1000", expiry: 2_000 }));
+  const told = linesOf(chronicle.text).filter(({ event }) => event === "invoke");
+  expect(told.map(({ call, owner }) => [call, owner])).toEqual([
+    ["ann:1", "ann-1"],
+    ["network!1", "bob-1"],
+  ]);
+});
+
 const BACK = 2_000;
 const STEP: Fault = { kind: "wall-back", at: 3_000, lasts: 0, target: "server", amount: -BACK };
 

@@ -24,6 +24,7 @@
  *    whatever a late writer links after its stem was forgotten is below the new first number and never counts.
  *    What is deleted earlier, or cannot be read, leaves a void record that carries the numbers on. Only an older copy of the
  *    directory gives numbers again: therefore a holder that writes from memory first reads whether its number is still its own.
+ *    A write that is under way while the copy is put back may still remove one of its records, which counts as deleted then.
  * 5. *Held up too long.* A token is seeded by a clock that was read before the write. If more than half of `forgetAfter`
  *    went by in between, on either clock, a higher token may have come and been forgotten: the outcome is then unknown,
  *    and not to be resolved by looking.

@@ -131,7 +131,7 @@ export class Chronicle implements Sink {
       if (line.event === "invoke") invokes.set(line.call ?? "", line);
       if (line.event === "return") returns.set(line.call ?? "", line);
     }
-    const own = this.#ownEffects(returns);
+    const own = this.#ownEffects(invokes, returns);
     let echoes = 0;
     return this.#entries.flatMap((entry): string[] => {
       if (entry.kind === "effect") {
@@ -153,15 +153,18 @@ export class Chronicle implements Sink {
   }
 
   /** The effects that somebody was told of: the last of those that the answer fits. */
-  #ownEffects(returns: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
+  #ownEffects(invokes: ReadonlyMap<string, Line>, returns: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
     const grants = new Set<string>();
-    for (const line of returns.values()) if (line.answer === "granted") grants.add(grantOf(line));
+    for (const [call, line] of returns) {
+      if (line.answer === "granted") grants.add(grantOf(invokes.get(call)?.session, line));
+    }
     const own = new Map<string, Entry>();
     for (const entry of this.#entries) {
       if (entry.kind !== "effect") continue;
       const { answer, cause } = entry;
       if (answer.answer === "granted") {
-        if (grants.has(grantOf(answer))) own.set(grantOf(answer), entry);
+        const grant = grantOf(cause.asked.session, answer);
+        if (grants.has(grant)) own.set(grant, entry);
       } else if (cause.call !== undefined && EFFECTIVE.has(returns.get(cause.call)?.answer)) {
         own.set(cause.call, entry);
       }
@@ -170,9 +173,12 @@ export class Chronicle implements Sink {
   }
 }
 
-/** No two sessions have a token and an expiry in common at one instant, but for worlds where it does no harm. */
-function grantOf({ token, expiry }: Readonly<{ token?: unknown; expiry?: unknown }>): string {
-  return `${token} ${expiry}`;
+/** Two grants have it in common where the clock stood still meanwhile; then they are one hold's. */
+function grantOf(
+  session: string | undefined,
+  { token, expiry }: Readonly<{ token?: unknown; expiry?: unknown }>,
+): string {
+  return `${session} ${token} ${expiry}`;
 }
 
 function echo(

@@ -17,6 +17,8 @@ export interface FileAuthorityParts {
   readonly onStored: (process: string, session: string, record: LeaseRecord) => void;
   /** Something that had been wiped was seen again, for a moment. */
   readonly onSeenAgain: () => void;
+  /** The record that counts is gone. */
+  readonly onLost: (session: string) => void;
   /** A hold that had been wiped lives on in what this process wrote. */
   readonly onRevival: (process: string, path: string) => void;
   readonly ttl: number;
@@ -32,7 +34,13 @@ export class FileAuthority implements Authority {
   readonly #parts: FileAuthorityParts;
   /** Records that follow none. */
   readonly #strays = new Set<string>();
+  /** Records that were written on one of those, or on each other: they stand or fall with it. */
+  readonly #leaning = new Set<string>();
   readonly #seen = new Set<string>();
+  /** Whose stem it is. */
+  readonly #sessions = new Map<string, string>();
+  /** Who has linked in which stem since an older copy was restored; undefined if none ever was. */
+  #linked: Set<string> | undefined;
 
   constructor(parts: FileAuthorityParts) {
     this.#parts = parts;
@@ -48,6 +56,7 @@ export class FileAuthority implements Authority {
       clock: process.clock,
       files: leaseFilesOn(disk, callsOf(process), {
         named: (path) => this.#named(process, path),
+        removed: (path) => this.#removed(process, path),
         read: (path) => this.#read(path),
       }),
       lock: noLock,
@@ -70,7 +79,8 @@ export class FileAuthority implements Authority {
   #named(process: SimProcess, path: string): void {
     const { disk, onStored } = this.#parts;
     const node = disk.find(path);
-    const stem = node?.kind === "directory" ? path : path.slice(0, path.lastIndexOf("/"));
+    const stem = node?.kind === "directory" ? path : stemOf(path);
+    this.#linked?.add(`${process.name} ${stem}`);
     const numbers = [...disk.directory(stem).entries.keys()].map(Number).sort((a, b) => a - b);
     const highest = numbers.at(-1);
     if (node?.kind === "file" && path !== `${stem}/${highest}`) return;
@@ -81,12 +91,31 @@ export class FileAuthority implements Authority {
     // After an older copy was restored, the number that a late writer took back may come again.
     this.#strays.delete(path);
     const before = `${stem}/${Number(highest) - 1}`;
+    if (this.#strays.has(before) || this.#leaning.has(before)) this.#leaning.add(path);
+    else this.#leaning.delete(path);
     const stored = this.#recordAt(`${stem}/${highest}`);
     if (stored === undefined) return;
     const { sessionId, record } = stored;
+    this.#sessions.set(stem, sessionId);
     const follows = this.#strays.has(before) ? this.#recordAt(before)?.record : undefined;
     if (record.standing === "held" && follows?.token === record.token) this.#parts.onRevival(process.name, before);
     onStored(process.name, sessionId, record);
+  }
+
+  /**
+   * Nobody removes the highest number to tidy, but in two cases. A record that leans on a stray is taken back when its writer
+   * misses the stray. And a process that wrote before an older copy was restored may tidy after it, where numbers come again.
+   */
+  #removed(process: SimProcess, path: string): void {
+    const stem = stemOf(path);
+    const session = this.#sessions.get(stem);
+    if (session === undefined) return;
+    const leant = this.#leaning.delete(path);
+    const isLate = this.#linked !== undefined && !this.#linked.has(`${process.name} ${stem}`);
+    if (!leant && !isLate) return;
+    const removed = Number(path.slice(stem.length + 1));
+    const left = [...this.#parts.disk.directory(stem).entries.keys()].map(Number);
+    if (left.every((number) => number < removed)) this.#parts.onLost(session);
   }
 
   /** Undefined for a void record, or none at all: nothing is held by it. */
@@ -108,6 +137,7 @@ export class FileAuthority implements Authority {
 
   restore(copy: unknown): void {
     this.#parts.disk.restore(DIRECTORY, copy as Node | undefined);
+    this.#linked = new Set();
   }
 
   wipe(): void {
@@ -119,4 +149,8 @@ export class FileAuthority implements Authority {
       for (const record of [...stem.entries.keys()]) disk.remove(`${DIRECTORY}/${name}/${record}`);
     }
   }
+}
+
+function stemOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
 }

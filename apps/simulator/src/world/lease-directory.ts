@@ -4,12 +4,13 @@ import type { FileCalls } from "./file-calls.js";
 
 export interface DirectoryWitness {
   named(path: string): void;
+  removed(path: string): void;
   read(path: string): void;
 }
 
 /**
  * The simulated disk as flocklease sees it. It cannot be watched: waiters poll. `hears` is told of each file or
- * directory that has been given another name, and of each file that has been read.
+ * directory that has been given another name, and of each file that has been removed or read.
  */
 export function leaseFilesOn(disk: Disk, calls: FileCalls, hears: DirectoryWitness): LeaseFiles {
   const fileAt = (path: string) => {
@@ -50,6 +51,7 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, hears: DirectoryWitne
       calls.step(() => {
         fileAt(path);
         disk.remove(path);
+        hears.removed(path);
       }),
     mkdir: (path) => calls.create(path, 0, () => disk.makeDirectory(path)),
     renameDirectory: (from, to) =>
