@@ -20,6 +20,7 @@ import { FileAuthority } from "./file-authority.js";
 import { FileCalls } from "./file-calls.js";
 import { Holder } from "./holder.js";
 import { MemoryAuthority } from "./memory-authority.js";
+import { lookOn } from "./onlooker.js";
 import type { FaultKind, HolderPlan, Scenario } from "./scenario.js";
 import { storeFilesOn } from "./store-directory.js";
 import { FaultWeather } from "./weather.js";
@@ -164,6 +165,7 @@ export class World {
       });
     }
     befall(this);
+    if (this.scenario.world === "files") this.#admitOnlooker();
     await this.timeline.run(this.scenario.horizon);
     for (let more = 0; this.witness.takeovers < FEWEST_TAKEOVERS && more < MOST_EXTENSIONS; more += 1) {
       await this.timeline.run(this.timeline.now + this.scenario.ttl);
@@ -171,6 +173,15 @@ export class World {
     this.#isOver = true;
     await this.#end();
     await this.#readLogs();
+  }
+
+  #admitOnlooker(): void {
+    const process = this.startProcess("onlooker");
+    const lease = this.#recorderOf(process.name).lease(this.authority.leaseFor(process));
+    const { sessions } = this.scenario;
+    lookOn(lease, { sessions, clock: process.clock, isOver: () => this.#isOver }).catch((error: unknown) =>
+      this.witness.note("no-surprise", `the onlooker: ${String(error)}`),
+    );
   }
 
   async #end(): Promise<void> {
