@@ -85,3 +85,19 @@ it("lets a client take its time that reads on, however slowly", async () => {
   expect(bytes).toBeGreaterThan(MUCH);
   expect(app.server.listening).toBe(true);
 });
+
+it("waits with whoever has sent the next request already, for as long as its answer takes", async () => {
+  const { client } = await serve((app) => {
+    app.get("/soon", async () => "soon");
+    app.get("/late", async () => {
+      // Three times what a client may leave an answer unread.
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      return "late";
+    });
+  });
+  const head = "HTTP/1.1\r\nHost: localhost\r\n";
+  client.write(`GET /soon ${head}\r\nGET /late ${head}connection: close\r\n\r\n`);
+  let text = "";
+  for await (const chunk of client) text += chunk;
+  expect(text).toMatch(/soonHTTP.*late$/s);
+});

@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
 import { replyFor } from "./error-reply.js";
@@ -46,9 +48,7 @@ export function createApp(
   });
   app.removeContentTypeParser("text/plain");
   app.addHook("onRequest", async (request, reply) => {
-    // Of a stream as of any other answer: all of it is handed over, and the server closes on a socket that times out. When it
-    // has been taken, the time that a connection is kept for the next request counts instead.
-    reply.raw.once("prefinish", () => void reply.raw.socket?.setTimeout(unreadTimeout));
+    boundUnread(request.raw.socket, reply.raw, unreadTimeout);
     await guardRequest(request, reply, guard);
   });
   // Browsers ask with OPTIONS first; by then the guard has let the origin pass.
@@ -69,6 +69,18 @@ export function createApp(
   });
   for (const addTo of routes) addTo(app);
   return app;
+}
+
+/** Closes on a client that takes nothing of a complete answer, be it a stream or not: the server closes a socket that times out. */
+function boundUnread(socket: Socket, answer: ServerResponse, ms: number): void {
+  answer.once("prefinish", () => {
+    if (socket.writableLength === 0) return;
+    socket.setTimeout(ms);
+    // The time for which a connection is kept has begun, unless the next request is here already and has time of its own.
+    answer.once("finish", () => {
+      if (socket.timeout === ms) socket.setTimeout(0);
+    });
+  });
 }
 
 /** What Node's parser or a timer of its refuses, before there is a request. */
