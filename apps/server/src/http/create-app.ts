@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
-import { replyFor } from "./error-reply.js";
+import { isFailure, replyFor } from "./error-reply.js";
 import { HttpError } from "./http-error.js";
 import { answerPreflight, type GuardOptions, guardRequest } from "./request-guard.js";
 
@@ -59,7 +59,7 @@ export function createApp(
   app.setErrorHandler((error, request, reply) => {
     const refusal = replyFor(error);
     const { status, code, message } = refusal;
-    if (status >= 500)
+    if (isFailure(refusal))
       log.error({ event: "request.failed", route: request.routeOptions.url, code, err: error }, message);
     if (reply.sent || reply.raw.headersSent) return;
     // The framework would close on a client that is still sending, and the reset could overtake the answer. Node reads the

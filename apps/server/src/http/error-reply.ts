@@ -37,6 +37,14 @@ const FRAMEWORK: Readonly<Record<string, HttpError>> = {
   FST_ERR_BAD_URL: new HttpError(400, "invalid_request", "the path is not valid percent-encoding"),
 };
 
+/** What a server says that is full or about to end: it may say so thousands of times, and nothing is wrong. */
+const TURNED_AWAY: ReadonlySet<string> = new Set(["draining", "too_many_waiting"]);
+
+/** Whether the operator should hear of it. */
+export function isFailure({ status, code }: HttpError): boolean {
+  return status >= 500 && !TURNED_AWAY.has(code);
+}
+
 export function replyFor(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof LeashError) return ofLeash(error);
