@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { flocklease } from "../packages/flocklease/dist/index.js";
 import { grpcdriver, LeaseServer } from "../packages/grpcdriver/dist/index.js";
+import { k8slease } from "../packages/k8slease/dist/index.js";
 import { memlease } from "../packages/memlease/dist/index.js";
 import { CAPABILITY_MEANING, CORE_TRUTHS, casLease, POWERS } from "../packages/session-lease/dist/index.js";
 
@@ -16,6 +17,8 @@ const leases = {
   // Touches no disk before its first call.
   flocklease: flocklease({ dir: "unused" }),
   "grpcdriver, of memlease": remote,
+  // Asks no server before its first call.
+  k8slease: k8slease(),
   "`casLease`, bare": casLease({ name: "bare", load: () => undefined, swap: () => false }),
 };
 

@@ -5,7 +5,6 @@
  */
 export type FieldFailure = Readonly<{ title: string; checks?: readonly string[]; later?: string }>;
 
-const KUBERNETES = "k8slease";
 const POSTGRES = "pglease";
 
 export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
@@ -22,13 +21,13 @@ export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
   B16: { title: "file times and reading clocks that disagree" },
   B18: { title: "timers keep a finished process alive", checks: ["L19-not-closed", "L19-timers"] },
   B19: { title: "a pid of another container, boot or process is believed" },
-  B20: { title: "lease times in the wrong precision are refused", later: KUBERNETES },
-  B21: { title: "permanent refusals are retried as if the lease were held", later: KUBERNETES },
-  B23: { title: "a silent socket stops renewal", later: KUBERNETES },
-  B25: { title: "a patch of the wrong content type", later: KUBERNETES },
-  B26: { title: "a change of transport loses CA and proxy", later: KUBERNETES },
+  B20: { title: "lease times in the wrong precision are refused" },
+  B21: { title: "permanent refusals are retried as if the lease were held" },
+  B23: { title: "a silent socket stops renewal" },
+  B25: { title: "a patch of the wrong content type" },
+  B26: { title: "a change of transport loses CA and proxy" },
   B28: { title: "a release races a renewal that is under way" },
-  B29: { title: "a release writes an object that is refused", later: KUBERNETES },
+  B29: { title: "a release writes an object that is refused" },
   B30: {
     title: "the record is deleted, and the token starts again",
     checks: ["L04-after-removal", "L07-deleted", "L07-no-revival-after-removal", "L24-higher-token"],
@@ -40,7 +39,6 @@ export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
   B32: {
     title: "the clocks of writer and reader disagree",
     checks: ["L05-host-clock-forward"],
-    later: KUBERNETES,
   },
   B34: { title: "a write that failed leaves the loser believing" },
   B35: {

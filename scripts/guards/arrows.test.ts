@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const PORT = "session-lease";
-const ADAPTERS = ["memlease", "flocklease", "grpcdriver"];
+const ADAPTERS = ["memlease", "flocklease", "k8slease", "grpcdriver"];
 const LIBRARIES = ["keeper", "session-runs", "session-store", "leash"];
 
 /** Package to what it may depend on at run time. */
@@ -16,6 +16,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   [PORT]: [],
   ...Object.fromEntries(ADAPTERS.map((adapter) => [adapter, [PORT]])),
   conformance: [PORT],
+  "kube-double": [PORT],
   keeper: [PORT],
   leash: [PORT],
   "session-store": [PORT],

@@ -2,11 +2,12 @@ import type { SessionLease } from "@leasehold/session-lease";
 import type { Backend, BackendOptions } from "./backend.js";
 import { type BackendFlags, chosenFlag } from "./backend-flags.js";
 import { fileBackend } from "./file-backend.js";
+import { k8sBackend } from "./k8s-backend.js";
 import { memoryBackend } from "./memory-backend.js";
 import { BackendUsageError } from "./usage-error.js";
 
 /** What a URL can begin with. */
-export const BACKENDS: readonly Backend[] = [fileBackend, memoryBackend];
+export const BACKENDS: readonly Backend[] = [fileBackend, k8sBackend, memoryBackend];
 
 /**
  * Whether somebody asked for this backend or the program fell back on it. A backend chosen by name that turns out not to

@@ -39,6 +39,14 @@ describe("a URL", () => {
     expect(await readdir(dir)).toEqual(["with space é%20"]);
   });
 
+  it.each(["k8s:", "k8s:agents", "k8s:agents?domain=blue&context=prod"])(
+    "opens a cluster by %s, asking nobody yet",
+    async (url) => {
+      await using lease = (await leaseAt(url)).lease;
+      expect(lease.name).toBe("k8slease");
+    },
+  );
+
   it("keeps the holders of one directory apart", async () => {
     await using one = (await leaseAt(`file:${dir}`)).lease;
     await using two = (await leaseAt({ "session-lease-dir": dir })).lease;
@@ -55,6 +63,8 @@ describe("a URL", () => {
     ["file://other-host/leases", /no path on this host/],
     ["file:/a\0b", /NUL/],
     ["mem:x", /write mem: alone/],
+    ["k8s:No_Namespace", /names no namespace; write k8s:agents/],
+    ["k8s:agents?colour=blue", /knows no parameter "colour"; it knows domain, kubeconfig, context/],
   ])("refuses %j with a sentence", async (url, sentence) => {
     const refusal = openLease(url);
     await expect(refusal).rejects.toThrow(sentence);

@@ -179,7 +179,7 @@ class CasDriver<V> implements LeaseDriver {
     const loaded = await this.#options.load(sessionId, context);
     if (loaded?.broken !== undefined) throw loaded.broken;
     if (loaded?.record === undefined || !isLive(loaded.record, loaded.now ?? asked)) return undefined;
-    return infoOf(sessionId, loaded.record, this.#options.isProcessGone);
+    return infoOf(sessionId, loaded, this.#options.isProcessGone);
   }
 
   async close(): Promise<void> {
@@ -195,10 +195,10 @@ class CasDriver<V> implements LeaseDriver {
 /** The hold as an observer sees it, with what is proved about its process. */
 function infoOf(
   sessionId: string,
-  record: LeaseRecord,
+  { record, stated = record.expiry }: Readonly<{ record: LeaseRecord; stated?: number }>,
   isProcessGone: CasLeaseOptions<unknown>["isProcessGone"],
 ): LeaseInfo {
-  const info = leaseInfoOf(sessionId, record);
+  const info = { ...leaseInfoOf(sessionId, record), expiry: stated };
   return record.process !== undefined && isProcessGone?.(record.process) === true
     ? { ...info, holderGone: true }
     : info;
@@ -210,13 +210,13 @@ async function listLive(
   asked: number,
   isProcessGone: CasLeaseOptions<unknown>["isProcessGone"],
 ): Promise<LeasePage> {
-  const live: { sessionId: string; record: LeaseRecord }[] = [];
-  for await (const { sessionId, record, now: storeNow } of records) {
-    if (after !== undefined && compareBytes(sessionId, after) <= 0) continue;
-    if (isLive(record, storeNow ?? asked)) live.push({ sessionId, record });
+  const live: Scanned[] = [];
+  for await (const scanned of records) {
+    if (after !== undefined && compareBytes(scanned.sessionId, after) <= 0) continue;
+    if (isLive(scanned.record, scanned.now ?? asked)) live.push(scanned);
   }
   live.sort((a, b) => compareBytes(a.sessionId, b.sessionId));
-  const leases = live.slice(0, limit).map(({ sessionId, record }) => infoOf(sessionId, record, isProcessGone));
+  const leases = live.slice(0, limit).map((scanned) => infoOf(scanned.sessionId, scanned, isProcessGone));
   const last = leases.at(-1);
   return live.length > limit && last !== undefined ? { leases, next: last.sessionId } : { leases };
 }

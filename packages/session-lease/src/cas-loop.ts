@@ -2,8 +2,9 @@
  * Load, decide, swap, and look again until a swap was decisive.
  *
  * States of one run:
- * - *remembering*: tries with the record and version that this process stored last. Only a swap that succeeds counts;
- *   anything else sends the run looking, so a memory that is wrong costs a round and never gives an answer.
+ * - *supposing*: tries with the record and version that this process stored last, or with what the store presumes for an
+ *   acquire. Only a swap that succeeds counts; anything else sends the run looking, so a supposition that is wrong costs a
+ *   round and never gives an answer.
  * - *looking*: has the store's present record and version, and decides by `transition`.
  * - *unsure*: a swap of this run may have been applied, or may yet be. The run looks again. Acquire, renew and
  *   request-release are simply decided anew, since they give their owner the same thing twice; of the others the record
@@ -72,8 +73,11 @@ export class CasLoop<V> {
         checkWanted(context);
         if (round >= EAGER_ROUNDS) yield this.#pause(round);
 
-        const remembered = round === 0 ? this.#recall(sessionId, command) : undefined;
-        const answer = remembered ?? this.#store.load(sessionId, context);
+        const guess = round === 0 ? this.#suppose(sessionId, command, context) : undefined;
+        const supposed = isPending(guess) ? ((yield guess) as Loaded<V>) : guess;
+        // What was presumed may have been asked for first.
+        if (isPending(guess)) checkWanted(context);
+        const answer = supposed ?? this.#store.load(sessionId, context);
         const loaded = isPending(answer) ? ((yield answer) as Loaded<V>) : answer;
         const now = Math.floor(loaded?.now ?? this.#settings.clock.wall());
         const applied = leavesMark(command) ? unsure.find((tried) => shows(loaded, tried)) : undefined;
@@ -81,7 +85,7 @@ export class CasLoop<V> {
 
         const { outcome, next } = this.#decide(loaded, command, now);
         if (next === undefined && loaded?.broken === undefined) {
-          if (remembered !== undefined) {
+          if (supposed !== undefined) {
             this.#remembered.delete(sessionId);
             continue;
           }
@@ -127,7 +131,8 @@ export class CasLoop<V> {
     return transition(record, { ...command, holderGone: true } as Command, now);
   }
 
-  #recall(sessionId: string, command: Command): Remembered<V> | undefined {
+  #suppose(sessionId: string, command: Command, context: CallContext): MaybePromise<Loaded<V>> {
+    if (command.op === "acquire") return this.#store.presume?.(sessionId, context);
     if (command.op !== "renew" && command.op !== "release") return undefined;
     const remembered = this.#remembered.get(sessionId);
     return remembered?.record.owner === command.owner ? remembered : undefined;

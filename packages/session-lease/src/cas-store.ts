@@ -2,9 +2,12 @@ import type { CallContext, MaybePromise } from "./driver.js";
 import type { LeaseCorruptError, LeaseIncompatibleError } from "./errors.js";
 import type { LeaseRecord } from "./record.js";
 
-/** What a store has for one session. Nothing at all is an empty object or undefined. */
+/**
+ * What a store has for one session. Nothing at all is an empty object or undefined. `stated`: the expiry as the holder wrote
+ * it, for observers, where that of `record` is only this process's judgement of when it may call the hold dead.
+ */
 export type Loaded<V> =
-  | Readonly<{ record: LeaseRecord; version: V; broken?: undefined; now?: number }>
+  | Readonly<{ record: LeaseRecord; version: V; broken?: undefined; now?: number; stated?: number }>
   /** There is something, but it is not a record that this version can read. */
   | Readonly<{ record?: undefined; broken: LeaseCorruptError | LeaseIncompatibleError; version: V; now?: number }>
   /** Nothing. A store that leaves something behind after a deletion may give that a version. */
@@ -27,7 +30,7 @@ export interface CasStore<V> {
   /**
    * Stores `next` (undefined: deletes) if the version is still `version` (undefined: nothing there); says whether it did.
    * A store that answers with the new version is tried without a load at the next renewal; only one whose `load` does
-   * not bring its own clock may do so.
+   * not bring a clock of its own, other than `clock`, may do so.
    */
   swap(
     sessionId: string,
@@ -35,6 +38,11 @@ export interface CasStore<V> {
     next: LeaseRecord | undefined,
     context: CallContext,
   ): MaybePromise<boolean | Readonly<{ version: V }>>;
+  /**
+   * What an acquire may suppose without asking, so that it can begin with its swap: an object without a record supposes that
+   * there is none. Only a swap that succeeds counts; anything else makes the acquire load. Undefined: it loads at once.
+   */
+  presume?(sessionId: string, context: CallContext): MaybePromise<Loaded<V>>;
   /** Every record, in any order. With it the lease can list, and forget what other processes left. */
   scan?(context: CallContext): Iterable<Scanned> | AsyncIterable<Scanned>;
   /** Calls `onChange` soon after the session's record has changed, by any process; returns how to stop. */
@@ -55,5 +63,5 @@ export interface RequestBell {
   listen(onRequest: (sessionId: string) => void): () => void;
 }
 
-/** `now`: as in the answer of `load`. */
-export type Scanned = Readonly<{ sessionId: string; record: LeaseRecord; now?: number }>;
+/** `now` and `stated`: as in the answer of `load`. */
+export type Scanned = Readonly<{ sessionId: string; record: LeaseRecord; now?: number; stated?: number }>;

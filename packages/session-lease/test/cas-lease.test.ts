@@ -25,6 +25,74 @@ function over(store: CasStore<number>, more: Partial<Parameters<typeof casLease<
   return { clock, lease: casLease<number>({ ...store, name: "test", clock, ttl: TTL, forgetAfter: 5000, ...more }) };
 }
 
+describe("what the store presumes", () => {
+  test("saves the load of an acquire", async () => {
+    const map = new MapStore();
+    const { lease } = over({ ...map.store(), presume: () => ({}) });
+    await lease.acquire("s", "o");
+    expect(map.asked).toEqual(["swap"]);
+  });
+
+  test("is asked for acquire alone, and once in a call", async () => {
+    const map = new MapStore();
+    let asked = 0;
+    const presume = async (): Promise<object> => {
+      asked += 1;
+      return {};
+    };
+    const { lease } = over({ ...map.store(), presume });
+    const held = await lease.acquire("s", "o");
+    await lease.renew(held);
+    await lease.inspect("s");
+    await lease.release(held);
+    expect(asked).toBe(1);
+    expect(await codeOf(lease.acquire("s", "p"))).toBeUndefined();
+    expect(asked).toBe(2);
+  });
+
+  test("never answers: a session that it takes for free is held", async () => {
+    const map = new MapStore();
+    const { lease } = over({ ...map.store(), presume: () => ({}) });
+    await lease.acquire("s", "o");
+    map.asked.length = 0;
+    expect(await codeOf(lease.acquire("s", "p"))).toBe("held");
+    expect(map.asked).toEqual(["swap", "load"]);
+  });
+
+  test("never answers: a session that it takes for held is free", async () => {
+    const map = new MapStore();
+    const { lease } = over(map.store());
+    const held = await lease.acquire("s", "o");
+    const presumed = map.records.get("s");
+    await lease.release(held);
+    const misled = over({ ...map.store(), presume: () => presumed }).lease;
+    expect((await misled.acquire("s", "p")).token).toBeGreaterThan(held.token);
+  });
+
+  test("may be nothing: the acquire loads", async () => {
+    const map = new MapStore();
+    const { lease } = over({ ...map.store(), presume: () => undefined });
+    await lease.acquire("s", "o");
+    expect(map.asked).toEqual(["load", "swap"]);
+  });
+
+  test("what it stated is what observers are shown of the expiry", async () => {
+    const map = new MapStore();
+    const { load, ...store } = map.store();
+    const { lease } = over({
+      ...store,
+      load: async (sessionId, context) => {
+        const loaded = await load(sessionId, context);
+        if (loaded?.record === undefined) return loaded;
+        const { record, version } = loaded;
+        return { record: { ...record, expiry: record.expiry + 500 }, version, stated: record.expiry };
+      },
+    });
+    const held = await lease.acquire("s", "o");
+    expect((await lease.inspect("s"))?.expiry).toBe(held.expiry);
+  });
+});
+
 describe("remembered versions", () => {
   test("save the load of a renewal and of a release", async () => {
     const map = new MapStore();
