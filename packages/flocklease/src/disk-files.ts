@@ -120,9 +120,10 @@ export const diskFiles: LeaseFiles = {
     const { size, mtimeMs } = await answer<fs.Stats>((callback) => fs.lstat(path, callback));
     return { size, modifiedAt: mtimeMs };
   },
-  async links(path) {
-    const found = await answer<fs.Stats>((callback) => fs.lstat(path, callback));
-    return found.isDirectory() ? 1 : found.nlink;
+  async inode(path) {
+    // Some file systems number their inodes beyond what a double tells apart.
+    const found = await answer<fs.BigIntStats>((callback) => fs.lstat(path, { bigint: true }, callback));
+    return { id: `${found.dev}:${found.ino}`, links: found.isDirectory() ? 1 : Number(found.nlink) };
   },
   watch(path, onEvent, onLost) {
     const watcher = fs.watch(path, { persistent: false }, (_event, name) => onEvent(name ?? undefined));

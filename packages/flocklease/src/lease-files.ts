@@ -31,8 +31,11 @@ export interface LeaseFiles {
   syncDirectory(path: string): Promise<void>;
   /** Bytes, and epoch ms of the last change, rounded as the file system likes. Follows no symbolic link. */
   stat(path: string): Promise<Readonly<{ size: number; modifiedAt: number }>>;
-  /** How many names a file has, its own among them; 1 for a directory. Follows no symbolic link. */
-  links(path: string): Promise<number>;
+  /**
+   * The file behind a name: an id that all of its names share and nothing else has meanwhile, and how many names there are,
+   * whoever gave them; 1 for a directory. Follows no symbolic link.
+   */
+  inode(path: string): Promise<Readonly<{ id: string; links: number }>>;
   /**
    * Calls back soon after a name in the directory came or went, or the directory itself did (`name` undefined where that
    * cannot be told), and `onLost` once if it can watch no longer. Throws at once where it cannot watch at all.

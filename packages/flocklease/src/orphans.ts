@@ -51,8 +51,9 @@ export class OrphanSweep {
 
   async #removeIfOld(orphan: string, before: number): Promise<void> {
     if ((await this.#files.stat(orphan)).modifiedAt >= before) return;
-    // By its second name a record tells that it is open (`confirmation.ts`). It goes after the record.
-    if ((await this.#files.links(orphan)) > 1) return;
+    // By its second name a record tells that it is open (`confirmation.ts`). It goes after the record. What a
+    // backup made of hard links shares looks the same, and waits for that to go.
+    if ((await this.#files.inode(orphan)).links > 1) return;
     if (await quietly(this.#files.unlink(orphan))) return;
     for (const name of await this.#files.list(orphan)) await this.#files.unlink(path.join(orphan, name));
     await this.#files.rmdir(orphan);

@@ -114,8 +114,8 @@ export class RecordWriter {
     const livesOn = next.standing === "held" && (!durable || next.previous?.ended === "transferred");
     // What is written from memory this process has confirmed itself.
     if (livesOn && version.text === undefined) {
-      const { files, clock } = this.#parts;
-      if (!(await isConfirmed(files, clock, stem, version.number))) return false;
+      const place = await this.#parts.root.workplace(root, stem);
+      if (!(await isConfirmed(this.#parts, place, stem, version.number))) return false;
     }
     return this.#link(root, stem, version, `${encodeRecord(sessionId, next)}\n`, durable, next.token);
   }

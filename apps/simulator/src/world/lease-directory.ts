@@ -77,11 +77,11 @@ export function leaseFilesOn(disk: Disk, calls: FileCalls, hears: DirectoryWitne
         if (node === undefined) throw errno("ENOENT", path);
         return { size: node.kind === "file" ? node.bytes.length : 0, modifiedAt: node.changed };
       }),
-    links: (path) =>
+    inode: (path) =>
       calls.step(() => {
         const node = disk.find(path);
         if (node === undefined) throw errno("ENOENT", path);
-        return node.kind === "file" ? disk.namesOf(node) : 1;
+        return node.kind === "file" ? { id: `${node.id}`, links: disk.namesOf(node) } : { id: path, links: 1 };
       }),
     watch: (path) => {
       throw errno("ENOSPC", path);

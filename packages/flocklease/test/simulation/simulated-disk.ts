@@ -32,6 +32,8 @@ export class SimulatedDisk {
   readonly #flaw: Flaw | undefined;
   readonly #top: Directory = { entries: new Map() };
   readonly #listings = new Set<Listing>();
+  readonly #ids = new WeakMap<Node, string>();
+  #identified = 0;
 
   constructor(schedule: Schedule, flaw?: Flaw) {
     this.#schedule = schedule;
@@ -98,11 +100,11 @@ export class SimulatedDisk {
           if (node === undefined) throw errno("ENOENT");
           return { size: "text" in node ? Buffer.byteLength(node.text) : 0, modifiedAt: Number.POSITIVE_INFINITY };
         }),
-      links: (path) =>
-        step("links of", path, { reads: [path], writes: [NAMES] }, () => {
+      inode: (path) =>
+        step("inode of", path, { reads: [path], writes: [NAMES] }, () => {
           const node = this.#node(path);
           if (node === undefined) throw errno("ENOENT");
-          return "text" in node ? this.#namesOf(node, this.#top) : 1;
+          return { id: this.#idOf(node), links: "text" in node ? this.#namesOf(node, this.#top) : 1 };
         }),
       watch: () => {
         throw errno("ENOSPC");
@@ -130,6 +132,13 @@ export class SimulatedDisk {
   /** Removes whatever is in a directory, in one instant. */
   empty(path: string): void {
     for (const name of this.names(path)) this.#remove(`${path}/${name}`);
+  }
+
+  #idOf(node: Node): string {
+    const id = this.#ids.get(node) ?? `${this.#identified}`;
+    if (!this.#ids.has(node)) this.#identified += 1;
+    this.#ids.set(node, id);
+    return id;
   }
 
   #namesOf(file: Node, { entries }: Directory): number {
