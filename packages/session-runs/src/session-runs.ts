@@ -171,7 +171,8 @@ export class SessionRuns {
   /**
    * The stop button: tells the session's run to end, wherever it is. In this process its signal is aborted with
    * `RunCancelledError`; with a run id, a run that waits in line may be meant too. The holder in another process is asked, with
-   * the token just seen, and aborts its signal with `ReleaseRequestedError`. Rejects with the `LeaseError` of an authority
+   * the token just seen, and aborts its signal with `ReleaseRequestedError`; also when a run of this process is only on its
+   * way to the session, and is told as well. Rejects with the `LeaseError` of an authority
    * that cannot be asked: `unsupported` where that is for ever.
    */
   async cancel(sessionId: string, options: CancelOptions = {}): Promise<CancelOutcome> {
@@ -183,9 +184,10 @@ export class SessionRuns {
     const outcome = meant === undefined ? "none" : "here";
     const { lease } = this.#admission;
     if (lease === undefined) return outcome;
-    // Who has the session here is nobody's holder elsewhere; who has outlived its hold does not have it any more.
-    const mayBeElsewhere = meant === undefined ? here?.hasSession !== true : meant.hasOutlivedHold && canAsk(lease);
-    if (!mayBeElsewhere) return outcome;
+    // Who has the session here is nobody's holder elsewhere. Who is on the way to its lease does not have it yet, and who has
+    // outlived its hold does not have it any more.
+    const onlyThatRun = meant !== undefined && runId !== undefined && !meant.hasOutlivedHold;
+    if (here?.hasSession === true || onlyThatRun || (meant !== undefined && !canAsk(lease))) return outcome;
     const asked = await askHolder(lease, sessionId, { by, reason, runId, butNot: here?.token, signal });
     if (asked === undefined) return outcome;
     this.#reporter.observe((observer) => observer.releaseAsked?.());

@@ -144,6 +144,29 @@ describe("contract runs 2: the stop button", () => {
     },
   );
 
+  it("reaches the holder elsewhere past a run here that is only on the way to the session", async () => {
+    const stage = new Stage();
+    const wedge = latch();
+    const above = () => wedge.promise.then(() => undefined);
+    const [a, b] = [stage.server({ above }), stage.server()];
+    const alone = rejection(a.run("s", { runId: "r1" }, untilAborted));
+    expect(a.stateOf("s")).toBe("starting");
+    expect(await a.cancel("s")).toBe("here");
+    expect(await alone).toBeInstanceOf(RunCancelledError);
+
+    const elsewhere = b.run("s", {}, untilAborted);
+    await stage.clock.settle();
+    const onlyThis = rejection(a.run("s", { runId: "r2" }, untilAborted));
+    expect(await a.cancel("s", { runId: "r2" })).toBe("here");
+    expect(await onlyThis).toBeInstanceOf(RunCancelledError);
+    expect(b.stateOf("s")).toBe("running");
+    const late = rejection(a.run("s", {}, untilAborted));
+    expect(await a.cancel("s")).toBe("asked");
+    expect(await late).toBeInstanceOf(RunCancelledError);
+    expect(await elsewhere).toBeInstanceOf(ReleaseRequestedError);
+    wedge.open();
+  });
+
   it("asks nobody whose process is proved to be gone", async () => {
     const stage = new Stage();
     const dead = stage.server(
