@@ -18,7 +18,10 @@ export interface Ring {
   due: number;
   /** Its index in the heap; negative outside, and at first -1. The queue's own. */
   place: number;
-  /** Must not throw. Not in the queue any more when it is called, and free to put itself there again. */
+  /**
+   * Must not throw; if it does, that is its clock's to deal with, and the others ring all the same. Not in the queue any more
+   * when it is called, and free to put itself there again.
+   */
   ring(): void;
 }
 
@@ -81,14 +84,19 @@ export class AlarmQueue {
       first.place = AWAITING;
       due.push(first);
     }
-    for (const entry of due) {
-      // One that rang before it may have moved or removed it.
-      if (entry.place !== AWAITING) continue;
-      entry.place = OUTSIDE;
-      entry.ring();
+    try {
+      for (const entry of due) {
+        // One that rang before it may have moved or removed it.
+        if (entry.place !== AWAITING) continue;
+        entry.place = OUTSIDE;
+        entry.ring();
+      }
+    } finally {
+      this.#isRinging = false;
+      const later = this.#clock.monotonic();
+      for (const entry of due) if (entry.place === AWAITING) this.put(entry, entry.due, later);
+      this.#setTimer(later);
     }
-    this.#isRinging = false;
-    this.#setTimer(this.#clock.monotonic());
   }
 
   #setTimer(now: number): void {
@@ -96,6 +104,7 @@ export class AlarmQueue {
     if (first === undefined || this.#isRinging) return;
     if (this.#timer !== undefined && this.#timerDue <= first.due) return;
     this.#timer?.cancel();
+    this.#timer = undefined;
     this.#timerDue = first.due;
     this.#timer = this.#clock.schedule(this.#fire, Math.max(0, first.due - now));
   }

@@ -279,7 +279,7 @@ export class Keeper {
     const counts = attempt === this.#renewals.current;
     if (counts && this.#state === "releasing") this.#lease = lease;
     if (!this.#isKeeping()) return;
-    if (remainingValidity(attempt.sent, lease.ttl, now) <= 0) {
+    if (!(remainingValidity(attempt.sent, lease.ttl, now) > 0)) {
       if (counts) this.#failed(now, new LeaseUnknownOutcomeError("renew was answered too late to be of use"));
       return;
     }

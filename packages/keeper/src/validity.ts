@@ -59,7 +59,8 @@ export class Validity {
   }
 
   hasEnded(now: Moment): boolean {
-    return this.left(now) <= 0;
+    // Not `<= 0`: a ttl that is no number ends at once, and not never.
+    return !(this.left(now) > 0);
   }
 
   /** Ms, by the clock that leaves less. */

@@ -94,6 +94,22 @@ describe("the alarms of one clock", () => {
     expect(between).toBe(1);
   });
 
+  it("ring all the same when one that rings with them throws", async () => {
+    const clock = new HolderClock();
+    const rung: string[] = [];
+    const broken = new Alarm(clock, () => {
+      throw new Error("broken");
+    });
+    const together = new Alarm(clock, () => rung.push(`together ${clock.monotonic()}`));
+    const later = new Alarm(clock, () => rung.push(`later ${clock.monotonic()}`));
+    broken.set(10, 0);
+    together.set(10, 0);
+    later.set(20, 0);
+    await expect(clock.advance(10)).rejects.toThrow("broken");
+    await clock.advance(20);
+    expect(rung).toEqual(["together 10", "later 20"]);
+  });
+
   it("can tell, while they ring, how late that is", async () => {
     const clock = new HolderClock();
     const lateness: number[] = [];

@@ -64,6 +64,23 @@ async function keep({ hooks, ...options }: Partial<KeeperOptions> = {}, ttl = TT
 }
 
 describe("held", () => {
+  it("is not prolonged by an answer that tells no ttl, nor begun by one", async () => {
+    const world = new World(TTL);
+    const heard = new Heard();
+    const { grant, requestedAt } = await world.grant();
+    const timeless = { ...grant, ttl: Number.NaN };
+    const lease = { ...world.port, renew: () => Promise.resolve(timeless) };
+    const options = { lease, requestedAt, clock: world.clock, random: () => 1, ttl: TTL };
+    expect(new Keeper({ ...options, grant: timeless }).isValid()).toBe(false);
+    const keeper = new Keeper({ ...options, grant, hooks: heard.hooks });
+    await world.clock.advance(VALID - 1);
+    expect(keeper.isValid()).toBe(true);
+    await world.clock.advance(1);
+    expect(keeper.state).toBe("lost");
+    expect(heard.reasons).toEqual(["expired"]);
+    expect(heard.renewed).toEqual([]);
+  });
+
   it("renews every third of the ttl, with the newest value and the same token", async () => {
     const { world, heard, keeper, grant } = await keep();
     await world.clock.advance(PERIOD - 1);
