@@ -13,6 +13,12 @@ const OUTSIDE = -1;
 /** Taken out to be rung, behind others that ring first. */
 const AWAITING = -2;
 
+/**
+ * Rings at a stretch. After a suspension all are due at once, and promises settle only between two stretches: the answers to
+ * what the first have asked must not come too late because the last have yet to ask.
+ */
+const MOST_AT_ONCE = 100;
+
 export interface Ring {
   /** Monotonic ms. Only `AlarmQueue.put` changes it while the entry is in the queue. */
   due: number;
@@ -73,13 +79,15 @@ export class AlarmQueue {
     this.#timer = undefined;
   }
 
-  /** Those that are due now. What is set anew while they ring is for the next time, so that this ends. */
+  /** Those that are due now, the earliest first. What is set anew while they ring is for the next time, so that this ends. */
   #ringAll(): void {
     this.#timer = undefined;
     this.#isRinging = true;
     const now = this.#clock.monotonic();
     const due: Ring[] = [];
-    for (let first = this.#heap[0]; first !== undefined && first.due <= now; first = this.#heap[0]) {
+    while (due.length < MOST_AT_ONCE) {
+      const first = this.#heap[0];
+      if (first === undefined || first.due > now) break;
       this.remove(first);
       first.place = AWAITING;
       due.push(first);

@@ -60,6 +60,25 @@ describe("the alarms of one clock", () => {
     expect(clock.timers).toBe(0);
   });
 
+  it("leave room for answers between them, however many are due at one time", async () => {
+    const clock = new HolderClock();
+    const counts = { asked: 0, unanswered: 0, mostUnanswered: 0 };
+    for (let i = 0; i < 1_000; i += 1) {
+      const alarm = new Alarm(clock, () => {
+        counts.asked += 1;
+        counts.unanswered += 1;
+        counts.mostUnanswered = Math.max(counts.mostUnanswered, counts.unanswered);
+        queueMicrotask(() => {
+          counts.unanswered -= 1;
+        });
+      });
+      alarm.set(10, clock.monotonic());
+    }
+    await clock.advance(10);
+    expect(counts.asked).toBe(1_000);
+    expect(counts.mostUnanswered).toBeLessThanOrEqual(100);
+  });
+
   it("do not ring when one that rings at the same time has cancelled or moved them", async () => {
     const clock = new HolderClock();
     const rung: string[] = [];
