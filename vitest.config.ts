@@ -61,12 +61,19 @@ function project(root: string): TestProjectInlineConfiguration {
   return { root, test: { name, isolate: ISOLATED.has(root), ...PATIENCE } };
 }
 
+/** What needs a service that takes minutes to get, and is there for who asks: `npm run test:live`. One file after the other. */
+const LIVE: TestProjectInlineConfiguration = {
+  root: "live",
+  test: { name: "live", isolate: false, fileParallelism: false, globalSetup: "test/global-setup.ts", ...PATIENCE },
+};
+
 export default defineConfig({
   test: {
     projects: [
       ...["packages", "apps", "examples"].flatMap(inside).map(project),
       project("conformance"),
       { root: "scripts", test: { name: "scripts", isolate: false, ...PATIENCE } },
+      ...(process.argv.includes("--project=live") ? [LIVE] : []),
     ],
     // Half of its time a test waits: for a process, a signal, the end of a lease. Meanwhile another one has its core.
     maxWorkers: availableParallelism() + 1,

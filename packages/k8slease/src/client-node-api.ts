@@ -8,6 +8,7 @@
 import { type Agent, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
+import { hostClock } from "@leasehold/session-lease";
 import { exchange } from "./exchange.js";
 import { type ApiReply, type LeaseApi, type LeaseRequest, UnansweredError } from "./lease-api.js";
 import { renderRequest } from "./lease-http.js";
@@ -16,6 +17,8 @@ import { renderRequest } from "./lease-http.js";
 const MOST_SOCKETS = 64;
 /** Ms after which an idle connection is ended, before a load balancer does it unasked. */
 const IDLE = 30_000;
+/** Ms. */
+const APPLIED_FOR = 1000;
 
 export interface ClusterOptions {
   /** Path of a kubeconfig. Unless given: `KUBECONFIG`, `~/.kube/config`, or the service account of the pod, whichever is there first. */
@@ -42,6 +45,7 @@ class ClientNodeApi implements LeaseApi {
   readonly #options: ClusterOptions;
   #cluster: Promise<Cluster> | undefined;
   #kept: Kept | undefined;
+  #applied: Readonly<{ config: KubeConfig; options: Applied; at: number }> | undefined;
 
   constructor(options: ClusterOptions) {
     this.#options = options;
@@ -62,6 +66,7 @@ class ClientNodeApi implements LeaseApi {
   close(): void {
     this.#kept?.agent.destroy();
     this.#kept = undefined;
+    this.#applied = undefined;
   }
 
   /** A configuration that could not be read is read again at the next request. */
@@ -74,25 +79,34 @@ class ClientNodeApi implements LeaseApi {
   }
 
   async #send({ config, server, namespace }: Cluster, request: LeaseRequest, signal: AbortSignal): Promise<ApiReply> {
+    const { headers, ...applied } = await this.#apply(config);
+    const { method, path, body } = renderRequest(request, namespace);
+    const target: RequestOptions = {
+      ...applied,
+      headers: { ...headers, ...describing(body) },
+      protocol: server.protocol,
+      hostname: server.hostname.replace(/^\[|\]$/g, ""),
+      port: server.port,
+      path: server.pathname.replace(/\/$/, "") + path,
+      method,
+    };
+    const send = server.protocol === "http:" ? httpRequest : httpsRequest;
+    return exchange((onResponse) => send(target, onResponse), body, signal);
+  }
+
+  /** What the client fills in, with the agent that is kept. It holds for a moment, since reading it anew costs a file or two. */
+  async #apply(config: KubeConfig): Promise<Applied> {
+    const now = hostClock.monotonic();
+    if (this.#applied?.config === config && now - this.#applied.at < APPLIED_FOR) return this.#applied.options;
     const applied: Applied = { headers: {} };
     try {
       await config.applyToHTTPSOptions(applied);
     } catch (cause) {
       throw new UnansweredError(`the credentials cannot be had: ${messageOf(cause)}`, { sent: false, cause });
     }
-    const { method, path, body } = renderRequest(request, namespace);
-    const target: RequestOptions = {
-      ...applied,
-      headers: trimmed(applied.headers ?? {}),
-      protocol: server.protocol,
-      hostname: server.hostname.replace(/^\[|\]$/g, ""),
-      port: server.port,
-      path: server.pathname.replace(/\/$/, "") + path,
-      method,
-      agent: this.#keep(applied),
-    };
-    const send = server.protocol === "http:" ? httpRequest : httpsRequest;
-    return exchange((onResponse) => send(target, onResponse), body, signal);
+    const options = { ...applied, headers: trimmed(applied.headers ?? {}), agent: this.#keep(applied) };
+    this.#applied = { config, options, at: now };
+    return options;
   }
 
   /** The agent kept, if the one that the client made for this request would connect in the same way. */
@@ -150,6 +164,11 @@ async function openCluster({ kubeConfig, kubeconfig, context, namespace }: Clust
 
 function authenticatorsOf(config: KubeConfig): unknown {
   return (config as unknown as { authenticators: unknown }).authenticators;
+}
+
+function describing(body: string | undefined): OutgoingHttpHeaders {
+  if (body === undefined) return { Accept: "application/json" };
+  return { Accept: "application/json", "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
 }
 
 /** The client passes on a token file as it is, with the line break that editors put at its end. */

@@ -41,19 +41,15 @@ export function exchange(open: Open, body: string | undefined, signal: AbortSign
     signal.addEventListener("abort", onAbort, { once: true });
     request.on("socket", (socket: Socket) => {
       // A kept connection may take the request at once; a new one not before it is there, and its certificate good.
-      if (request.reusedSocket) sent = true;
-      const begun = (): void => {
+      if (request.reusedSocket) {
         sent = true;
-      };
-      socket.once("encrypted" in socket ? "secureConnect" : "connect", begun);
-      request.once("close", () => socket.removeListener("secureConnect", begun).removeListener("connect", begun));
+        return;
+      }
+      socket.once("encrypted" in socket ? "secureConnect" : "connect", () => {
+        sent = true;
+      });
     });
     request.on("error", fail);
-    request.setHeader("Accept", "application/json");
-    if (body !== undefined) {
-      request.setHeader("Content-Type", "application/json");
-      request.setHeader("Content-Length", Buffer.byteLength(body));
-    }
     request.end(body);
   });
 }
@@ -67,16 +63,21 @@ function begin(open: Open, onResponse: (response: IncomingMessage) => void): Cli
   }
 }
 
-async function readWhole(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > LONGEST_BODY) throw new Error("the answer is too long");
-    chunks.push(chunk);
-  }
-  if (!response.complete) throw new Error("the answer broke off");
-  return Buffer.concat(chunks).toString("utf8");
+function readWhole(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    response.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length > LONGEST_BODY) response.destroy(new Error("the answer is too long"));
+    });
+    response.on("error", reject);
+    response.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+    response.on("close", () => {
+      if (!response.complete) reject(new Error("the answer broke off"));
+    });
+  });
 }
 
 function unansweredBy(error: unknown, sent: boolean): UnansweredError {

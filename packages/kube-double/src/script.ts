@@ -178,7 +178,15 @@ function note({ status, body }: HttpAnswer, heard: Heard): void {
 
 function plain({ status, headers: { date: sent = "" }, body }: HttpAnswer, versions: string[]): unknown {
   const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(sent);
-  return { status, date, body: simplified(JSON.parse(body), versions) };
+  return { status, date, body: simplified(parsed(body), versions) };
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
 }
 
 /** Longest first: a message may contain one another. */
