@@ -3,15 +3,24 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { flocklease } from "../packages/flocklease/dist/index.js";
+import { grpcdriver, LeaseServer } from "../packages/grpcdriver/dist/index.js";
 import { memlease } from "../packages/memlease/dist/index.js";
 import { CAPABILITY_MEANING, CORE_TRUTHS, casLease, POWERS } from "../packages/session-lease/dist/index.js";
+
+// What a client declares is what the server's backend can do.
+const server = new LeaseServer({ lease: memlease() });
+const remote = await grpcdriver({ target: `127.0.0.1:${await server.listen("127.0.0.1:0")}` });
 
 const leases = {
   memlease: memlease(),
   // Touches no disk before its first call.
   flocklease: flocklease({ dir: "unused" }),
+  "grpcdriver, of memlease": remote,
   "`casLease`, bare": casLease({ name: "bare", load: () => undefined, swap: () => false }),
 };
+
+await remote.close();
+await server.close();
 
 function table(capabilities) {
   const names = Object.keys(leases);

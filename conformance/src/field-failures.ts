@@ -6,7 +6,6 @@
 export type FieldFailure = Readonly<{ title: string; checks?: readonly string[]; later?: string }>;
 
 const KUBERNETES = "k8slease";
-const GRPC = "grpcdriver";
 const POSTGRES = "pglease";
 
 export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
@@ -58,14 +57,14 @@ export const FIELD_FAILURES: Readonly<Record<string, FieldFailure>> = {
     title: "one record for each session, for ever",
     checks: ["L24-no-growth", "L24-expired-too", "L24-higher-token"],
   },
-  B41: { title: "an unreachable server that had already granted", later: GRPC },
-  B42: { title: "calls without a deadline", later: GRPC },
-  B43: { title: "a retry policy grants twice", later: GRPC },
+  B41: { title: "an unreachable server that had already granted" },
+  B42: { title: "calls without a deadline" },
+  B43: { title: "a retry policy grants twice" },
   B48: {
     title: "tokens lose digits",
     checks: ["L14-below-2^53", "L14-above-2^53", "L14-below-2^63", "L14-compares-as-numbers", "L14-no-wrap"],
   },
-  B49: { title: "long or non-ASCII text hides the real error", later: GRPC },
+  B49: { title: "long or non-ASCII text hides the real error" },
   B50: { title: "sockets, files and timers leak", checks: ["L19-handles", "L19-timers", "L19-closed"] },
   B51: {
     title: "abort or release while an acquire is under way",

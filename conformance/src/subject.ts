@@ -58,6 +58,11 @@ export interface Opened {
   outage?(): MaybePromise<() => MaybePromise<unknown>>;
   /** From now on what is written is applied at once but answered only after the function returned is called. */
   stall?(): MaybePromise<() => MaybePromise<unknown>>;
+  /**
+   * False where a foreign authority cannot be told a floor for its tokens. Such a lease refuses a grant that is not above
+   * what it was asked for, and then hard tokens cannot be brought about.
+   */
+  readonly above?: boolean | undefined;
   /** Timers that the lease has set and neither fired nor cancelled. */
   timers?(): number;
   /** The compare-and-set below the lease, where there is one. Its promises are then examined too. */
@@ -110,6 +115,7 @@ export const PART_MEANING = {
   "elsewhere.files": "its processes reach the store through `node:fs` (`elsewhere.files`)",
   outage: "the subject can cut its authority off (`outage`)",
   stall: "the subject can hold answers back (`stall`)",
+  above: "the subject's authority takes a floor for its tokens (`above` is not false)",
   timers: "the subject counts its timers (`timers`)",
   forgetAfter: "the subject names its `forgetAfter`",
   store: "the subject shows the compare-and-set below it (`store`)",
@@ -137,6 +143,8 @@ export function hasPart(subject: Subject, opened: Opened, part: Part): boolean {
       return subject.clock !== "real" && (subject.grain ?? 0) === 0;
     case "forgetAfter":
       return subject.forgetAfter !== undefined;
+    case "above":
+      return opened.above !== false;
     case "elsewhere.files":
       return opened.elsewhere?.files === true;
     case "oracle.read":

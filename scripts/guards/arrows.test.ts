@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const PORT = "session-lease";
-const ADAPTERS = ["memlease", "flocklease"];
+const ADAPTERS = ["memlease", "flocklease", "grpcdriver"];
 const LIBRARIES = ["keeper", "session-runs", "session-store", "leash"];
 
 /** Package to what it may depend on at run time. */
@@ -21,7 +21,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   "session-store": [PORT],
   "session-runs": [PORT, "keeper"],
   backends: [PORT, ...ADAPTERS],
-  simulator: [PORT, ...ADAPTERS, "keeper", "session-runs", "session-store", "conformance"],
+  simulator: [PORT, "memlease", "flocklease", "keeper", "session-runs", "session-store", "conformance"],
+  leased: [PORT, "backends", "grpcdriver"],
   server: [PORT, "backends", ...LIBRARIES],
 };
 

@@ -200,6 +200,7 @@ export const ACQUIRE_CHECKS: readonly Check[] = [
     {
       id: "L03-above",
       stake: "fencing",
+      requires: ["above"],
       sentence: "`above` counts in takeovers only: a live re-acquire keeps the token, whatever it is given.",
     },
     async ({ lease }) => {

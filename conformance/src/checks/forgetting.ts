@@ -116,6 +116,7 @@ export const FORGETTING_CHECKS: readonly Check[] = [
     {
       id: "L24-not-too-early",
       stake: "fencing",
+      needs: ["reasons"],
       requires: ["forgetAfter", "exact"],
       sentence: "Until `forgetAfter` has passed, a dead record is kept: the next holder learns how its hold ended.",
     },
@@ -130,7 +131,7 @@ export const FORGETTING_CHECKS: readonly Check[] = [
     {
       id: "L24-future-token",
       stake: "fencing",
-      requires: ["forgetAfter"],
+      requires: ["forgetAfter", "above"],
       sentence: "A record whose token lies ahead of the clock is not forgotten: the clock could not seed a higher one.",
     },
     async (bench) => {

@@ -12,16 +12,22 @@ export const HISTORY_CHECKS: readonly Check[] = [
       equal("previous" in (await lease.acquire("s", "a")), false, "whether the first grant has `previous`");
     },
   ),
-  must({ id: "L23-released", stake: "truth", sentence: "A grant after a release tells so." }, async ({ lease }) => {
-    const first = await lease.acquire("s", "a");
-    await lease.release(first);
-    equal((await lease.acquire("s", "b")).previous, past(first, "released"), "previous");
-  }),
-  must({ id: "L23-expired", stake: "truth", sentence: "A grant after an expiry tells so." }, async (bench) => {
-    const first = await bench.lease.acquire("s", "a");
-    await bench.expire();
-    equal((await bench.lease.acquire("s", "b")).previous, past(first, "expired"), "previous");
-  }),
+  must(
+    { id: "L23-released", stake: "truth", needs: ["reasons"], sentence: "A grant after a release tells so." },
+    async ({ lease }) => {
+      const first = await lease.acquire("s", "a");
+      await lease.release(first);
+      equal((await lease.acquire("s", "b")).previous, past(first, "released"), "previous");
+    },
+  ),
+  must(
+    { id: "L23-expired", stake: "truth", needs: ["reasons"], sentence: "A grant after an expiry tells so." },
+    async (bench) => {
+      const first = await bench.lease.acquire("s", "a");
+      await bench.expire();
+      equal((await bench.lease.acquire("s", "b")).previous, past(first, "expired"), "previous");
+    },
+  ),
   must(
     {
       id: "L23-forced",
@@ -51,6 +57,7 @@ export const HISTORY_CHECKS: readonly Check[] = [
     {
       id: "L23-again",
       stake: "truth",
+      needs: ["reasons"],
       sentence: "A live re-acquire and a renewal tell it again, so that a lost answer loses nothing.",
     },
     async ({ lease }) => {

@@ -66,11 +66,11 @@ export const SUBJECT_CHECKS: readonly Check[] = [
     async (bench) => {
       const read = bench.oracle("read");
       equal(await read("s"), undefined, "the record of a session that nobody has acquired");
-      await bench.lease.acquire("s", "a");
+      const held = await bench.lease.acquire("s", "a");
       const first = await read("s");
       ensure(first !== undefined, "the oracle finds nothing for a session that is held");
       equal(await read("s"), first, "the same record, read twice");
-      await bench.lease.release({ sessionId: "s", owner: "a" });
+      await bench.lease.release(held);
       ensure((await read("s")) !== first, "the record reads the same after its release");
     },
   ),

@@ -139,7 +139,12 @@ export const TAKEOVER_CHECKS: readonly Check[] = [
     },
   ),
   must(
-    { id: "L04-above", stake: "fencing", sentence: "A takeover's token is above `above`, also on a fresh session." },
+    {
+      id: "L04-above",
+      stake: "fencing",
+      requires: ["above"],
+      sentence: "A takeover's token is above `above`, also on a fresh session.",
+    },
     async ({ lease }) => {
       const above = 9_000_000_000_000n;
       higher((await lease.acquire("fresh", "a", { above })).token, above, "a first acquire");

@@ -24,6 +24,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
       {
         id: `L14-${name}`,
         stake: "fencing",
+        requires: ["above"],
         sentence: `The token ${token} survives grant, renewal, takeover and release exactly.`,
       },
       async (bench) => {
@@ -42,6 +43,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     {
       id: "L14-compares-as-numbers",
       stake: "fencing",
+      requires: ["above"],
       sentence: "Tokens compare as numbers, not as text: after 9999999999999 comes 10000000000000.",
     },
     async (bench) => {
@@ -58,6 +60,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
       id: "L14-seen",
       stake: "fencing",
       needs: ["inspect", "list"],
+      requires: ["above"],
       sentence: "Inspect and list show a token above 2^53 exactly.",
     },
     async (bench) => {
@@ -70,6 +73,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     {
       id: "L14-top",
       stake: "fencing",
+      requires: ["above"],
       sentence: "2^63-1 is a token like any other: it is granted, renewed and released.",
     },
     async (bench) => {
@@ -84,6 +88,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     {
       id: "L14-no-wrap",
       stake: "fencing",
+      requires: ["above"],
       sentence: "A takeover beyond 2^63-1 is refused as invalid, and changes nothing.",
     },
     async (bench) => {
@@ -100,6 +105,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
       id: "L14-no-wrap-by-transfer",
       stake: "fencing",
       needs: ["transfer"],
+      requires: ["above"],
       sentence: "A transfer beyond 2^63-1 is refused as invalid, and the holder keeps its lease.",
     },
     async (bench) => {

@@ -10,6 +10,10 @@
  * What it cannot ask for it does without, and says so in its capabilities: a ttl or metadata of a call's own are not passed
  * on, nor is a wish to reclaim what has expired. A hold cannot be named by its owner alone. What it must not do without is
  * refused: a token that is not above the floor a store asked for is no grant.
+ *
+ * An acquire of unknown outcome is taken back all the same, in two steps: acquired once more under its owner, which brings
+ * the token of a grant that was made, and released with it. If no grant had been made, one is now, for a moment; the owner is
+ * fresh, so no other is touched.
  */
 
 import { randomBytes } from "node:crypto";
@@ -25,12 +29,15 @@ import {
   type CallContext,
   type Capabilities,
   type Clock,
+  isLeaseCorrupt,
+  isLeaseOutcomeUnknown,
   type Lease,
   LeaseCorruptError,
   type LeaseDriver,
   LeaseInvalidError,
   type LeaseRef,
   LeaseUnsupportedError,
+  MAX_TOKEN,
   MIN_TTL,
   NO_CAPABILITIES,
   type ReleaseOutcome,
@@ -86,14 +93,29 @@ class BaseDriver implements LeaseDriver {
   }
 
   async acquire({ sessionId, owner, above = 0n }: AcquireRequest, context: CallContext): Promise<Lease> {
-    const sentAt = this.clock.wall();
-    const { lease: reply } = await this.#call(Core.method.acquire, { sessionId, owner }, context);
-    const lease = this.#granted(reply, { sessionId, owner }, sentAt);
+    if (above >= MAX_TOKEN) throw new LeaseInvalidError(`above ${above} no token is left`);
+    const lease = await this.#acquire({ sessionId, owner }, context);
     if (lease.token > above) return lease;
     await this.release(lease, {}).catch(() => undefined);
     throw new LeaseCorruptError(
       `the driver's token ${lease.token} is not above ${above}, which some store has seen: its count has fallen back`,
     );
+  }
+
+  async #acquire(attempt: { sessionId: string; owner: string }, context: CallContext): Promise<Lease> {
+    try {
+      const sentAt = this.clock.wall();
+      const { lease } = await this.#call(Core.method.acquire, attempt, context);
+      return this.#granted(lease, attempt, sentAt);
+    } catch (error) {
+      if (isLeaseOutcomeUnknown(error) || isLeaseCorrupt(error)) await this.#takeBack(attempt).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #takeBack(attempt: { sessionId: string; owner: string }): Promise<void> {
+    const { lease } = await this.#call(Core.method.acquire, attempt, {}, true);
+    await this.release(baseLeaseFromWire(lease, attempt), {});
   }
 
   async renew(request: RenewRequest, context: CallContext): Promise<Lease> {

@@ -10,6 +10,7 @@
  * | UNIMPLEMENTED | `unsupported` |
  * | INVALID_ARGUMENT | `invalid` |
  * | UNAUTHENTICATED, PERMISSION_DENIED | `denied` |
+ * | DATA_LOSS | `corrupt` |
  * | UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED | `unavailable` if the request was never handed to a connection, else `unknown-outcome` |
  * | any other | `unknown-outcome`: whatever went wrong may have done so after the lease was granted |
  */
@@ -127,6 +128,8 @@ export function leaseErrorOf(failure: TransportFailure, applied: boolean = failu
     case Status.UNAUTHENTICATED:
     case Status.PERMISSION_DENIED:
       return new LeaseDeniedError(`the driver refuses this caller: ${message}`, cause);
+    case Status.DATA_LOSS:
+      return new LeaseCorruptError(`the driver cannot read what it has stored: ${message}`, cause);
     default:
       if (!applied) return new LeaseUnavailableError(`the driver cannot be reached: ${message}`, cause);
       return new LeaseUnknownOutcomeError(`the driver's answer did not arrive: ${message}`, cause);

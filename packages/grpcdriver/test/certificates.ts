@@ -26,7 +26,10 @@ export function makeCertificates(): Certificates {
     ...["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
     ...["-keyout", at(`${name}.key`), "-subj", `/CN=${subject}`],
   ];
-  const pair = (name: string): Pair => ({ cert: readFileSync(at(`${name}.crt`)), key: readFileSync(at(`${name}.key`)) });
+  const pair = (name: string): Pair => ({
+    cert: readFileSync(at(`${name}.crt`)),
+    key: readFileSync(at(`${name}.key`)),
+  });
   const authority = (name: string): Pair => {
     openssl("req", "-x509", "-days", "2", ...fresh(name, name), "-out", at(`${name}.crt`));
     return pair(name);

@@ -6,6 +6,7 @@ import { FakeClock, type Opened } from "@leasehold/conformance";
 import { memlease } from "@leasehold/memlease";
 import { type Clock, type FullSessionLease, forwardLease, type SessionLease } from "@leasehold/session-lease";
 import { type ClientTls, grpcdriver, LeaseServer, type ServerTls } from "../src/index.js";
+import { BaseServer } from "./base-server.js";
 import { ExaminedStore } from "./examined-store.js";
 
 export const FORGET_AFTER = 60_000;
@@ -14,10 +15,12 @@ export const FORGET_AFTER = 60_000;
 const QUIET_TURNS = 6;
 
 export interface Served {
+  /** A driver that speaks the base protocol alone. */
+  readonly base?: boolean | undefined;
   readonly tls?: Readonly<{ server: ServerTls; client: ClientTls }> | undefined;
 }
 
-export async function servedStore({ tls }: Served = {}): Promise<Opened> {
+export async function servedStore({ base = false, tls }: Served = {}): Promise<Opened> {
   let underWay = 0;
   let stalled = false;
   const accepted = new Set<Socket>();
@@ -55,7 +58,7 @@ export async function servedStore({ tls }: Served = {}): Promise<Opened> {
   };
   const store = new ExaminedStore();
   const backend = memlease({ clock, store, forgetAfter: FORGET_AFTER });
-  const server = new LeaseServer({ lease: backend, tls: tls?.server, clock });
+  const server = base ? new BaseServer(backend) : new LeaseServer({ lease: backend, tls: tls?.server, clock });
   const port = await server.listen("127.0.0.1:0");
 
   // The server is in this process, but what keeps the exam's process alive is to be the client's doing alone.
@@ -95,6 +98,7 @@ export async function servedStore({ tls }: Served = {}): Promise<Opened> {
     advance: (ms) => clock.advance(ms),
     now: () => clock.wall(),
     step: (ms) => clock.stepWall(ms),
+    ...(base && { above: false }),
     timers: () => timers,
     outage: () => store.outage(),
     stall: () => {

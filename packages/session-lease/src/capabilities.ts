@@ -34,7 +34,8 @@ export const CAPABILITY_MEANING: Readonly<Record<Capability, string>> = {
   waitForChange: "A waiter is woken when a hold changes.",
   domain: "The backend has an identity of its own that stores can remember.",
   ttl: "The time to live can be chosen for each call.",
-  reasons: "A refused holder is told why: expired, taken, released, forced or deleted.",
+  reasons:
+    "A refused holder is told why (expired, taken, released, forced or deleted), and a new one how the hold before ended.",
   releaseOutcome: "Release tells released, absent and other apart.",
   metadata: "Metadata given at acquire comes back from inspect and list.",
   releaseByOwner: "A hold can be released by an owner that never learnt its token.",
