@@ -43,11 +43,11 @@ import {
   type ReleaseOutcome,
   type RenewRequest,
 } from "@leasehold/session-lease";
-import { SessionLeaseService as Core, type Lease as WireLease } from "../gen/mecatl/driver/v1/session_lease_pb.js";
+import { SessionLeaseService as Core } from "../gen/mecatl/driver/v1/session_lease_pb.js";
 import { leaseErrorOf } from "./failures.js";
 import { type DriverParts, PATIENCE } from "./remote-driver.js";
 import { type Transport, TransportFailure } from "./transport.js";
-import { type Asked, baseLeaseFromWire, refToWire } from "./wire.js";
+import { baseLeaseFromWire, refToWire } from "./wire.js";
 
 /** Ms by which a lease may be shorter than the client was told: what clocks that are kept in step differ by. */
 const TOLERATED = 1_000;
@@ -58,6 +58,9 @@ export async function openBaseDriver(parts: DriverParts): Promise<LeaseDriver> {
   await driver.probe();
   return driver;
 }
+
+type Attempt = Readonly<{ sessionId: string; owner: string }>;
+type BaseLease = ReturnType<typeof baseLeaseFromWire>;
 
 class BaseDriver implements LeaseDriver {
   readonly name = "grpcdriver";
@@ -80,9 +83,7 @@ class BaseDriver implements LeaseDriver {
   async probe(): Promise<void> {
     const name = randomBytes(12).toString("hex");
     const probe = { sessionId: `leasehold:probe:${name}`, owner: `probe-${name}` };
-    const sentAt = this.clock.wall();
-    const { lease } = await this.#call(Core.method.acquire, probe, {});
-    const granted = baseLeaseFromWire(lease, probe);
+    const { sentAt, granted } = await this.#attempt(probe, {});
     await this.release(granted, {});
     const left = Math.floor(granted.expiry - sentAt);
     if (this.ttl - left <= TOLERATED) return;
@@ -94,26 +95,30 @@ class BaseDriver implements LeaseDriver {
 
   async acquire({ sessionId, owner, above = 0n }: AcquireRequest, context: CallContext): Promise<Lease> {
     if (above >= MAX_TOKEN) throw new LeaseInvalidError(`above ${above} no token is left`);
-    const lease = await this.#acquire({ sessionId, owner }, context);
-    if (lease.token > above) return lease;
-    await this.release(lease, {}).catch(() => undefined);
-    throw new LeaseCorruptError(
-      `the driver's token ${lease.token} is not above ${above}, which some store has seen: its count has fallen back`,
-    );
+    const { sentAt, granted } = await this.#attempt({ sessionId, owner }, context);
+    try {
+      if (granted.token > above) return this.#lasting(granted, sentAt);
+      throw new LeaseCorruptError(
+        `the driver's token ${granted.token} is not above ${above}, which some store has seen: its count has fallen back`,
+      );
+    } catch (error) {
+      await this.release(granted, {}).catch(() => undefined);
+      throw error;
+    }
   }
 
-  async #acquire(attempt: { sessionId: string; owner: string }, context: CallContext): Promise<Lease> {
+  async #attempt(attempt: Attempt, context: CallContext): Promise<{ sentAt: number; granted: BaseLease }> {
     try {
       const sentAt = this.clock.wall();
       const { lease } = await this.#call(Core.method.acquire, attempt, context);
-      return this.#granted(lease, attempt, sentAt);
+      return { sentAt, granted: baseLeaseFromWire(lease, attempt) };
     } catch (error) {
       if (isLeaseOutcomeUnknown(error) || isLeaseCorrupt(error)) await this.#takeBack(attempt).catch(() => undefined);
       throw error;
     }
   }
 
-  async #takeBack(attempt: { sessionId: string; owner: string }): Promise<void> {
+  async #takeBack(attempt: Attempt): Promise<void> {
     const { lease } = await this.#call(Core.method.acquire, attempt, {}, true);
     await this.release(baseLeaseFromWire(lease, attempt), {});
   }
@@ -124,7 +129,7 @@ class BaseDriver implements LeaseDriver {
     const sentAt = this.clock.wall();
     const message = { lease: refToWire({ sessionId, owner, token }) };
     const { lease } = await this.#call(Core.method.renew, message, context, true);
-    return this.#granted(lease, { sessionId, owner, token }, sentAt);
+    return this.#lasting(baseLeaseFromWire(lease, { sessionId, owner, token }), sentAt);
   }
 
   /** A base driver frees the hold or finds that it is not there, and does not tell which: "released" is all that is known. */
@@ -138,13 +143,10 @@ class BaseDriver implements LeaseDriver {
     return this.#transport.close();
   }
 
-  #granted(reply: WireLease | undefined, asked: Asked, sentAt: number): Lease {
-    const base = baseLeaseFromWire(reply, asked);
-    const ttl = Math.min(this.ttl, Math.floor(base.expiry - sentAt));
-    if (ttl >= MIN_TTL) return { ...base, ttl };
-    throw new LeaseCorruptError(
-      `the driver's lease has ended ${-ttl} ms ago by the clock of this host; it is not a grant`,
-    );
+  #lasting(granted: BaseLease, sentAt: number): Lease {
+    const ttl = Math.min(this.ttl, Math.floor(granted.expiry - sentAt));
+    if (ttl >= MIN_TTL) return { ...granted, ttl };
+    throw new LeaseCorruptError(`the driver's lease ended ${-ttl} ms ago by the clock of this host; it is not a grant`);
   }
 
   async #call<I extends DescMessage, O extends DescMessage>(

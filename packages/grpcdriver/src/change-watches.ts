@@ -27,7 +27,7 @@ import {
 } from "../gen/leasehold/driver/v1/session_lease_powers_pb.js";
 import { leaseErrorOf } from "./failures.js";
 import type { Transport } from "./transport.js";
-import { msOf } from "./wire.js";
+import { spanFromWire } from "./wire.js";
 
 /** Ms at most for which a call waits until a wait of its session is armed. */
 const GATE = 1_000;
@@ -73,7 +73,8 @@ export class ChangeWatches {
         {
           onMessage: ({ changed, unchangedFor }) => {
             arming.open();
-            const missed = (msOf(unchangedFor) ?? Number.POSITIVE_INFINITY) < this.#clock.monotonic() - calledAt;
+            const waited = this.#clock.monotonic() - calledAt;
+            const missed = unchangedFor !== undefined && spanFromWire(unchangedFor) < waited;
             if (changed || missed || arming.passed) end(resolve);
           },
           onEnd: (failure) =>

@@ -5,10 +5,11 @@
  * is watched. What the client asks after that misses no change.
  */
 
-import { type Duration, durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import { LeaseUnavailableError, type SessionLease } from "@leasehold/session-lease";
 import { withPower } from "./lease-service.js";
 import type { RecentChanges } from "./recent-changes.js";
+import { spanToWire } from "./wire.js";
 
 /** A stream to a client. */
 export interface Told<O> {
@@ -28,7 +29,7 @@ export async function tellOfChange(
   signal: AbortSignal,
 ): Promise<void> {
   const change = withPower(lease, "waitForChange").waitForChange(sessionId, { signal });
-  to.write({ changed: false, unchangedFor: durationFromMs(Math.floor(recent.unchangedFor(sessionId))) });
+  to.write({ changed: false, unchangedFor: spanToWire(recent.unchangedFor(sessionId)) });
   await change;
   to.write({ changed: true });
 }

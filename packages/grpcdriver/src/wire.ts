@@ -1,7 +1,7 @@
 /** Values of the port as messages, and messages as values of the port. What a message must not be is refused here. */
 
 import { create } from "@bufbuild/protobuf";
-import { type Duration, durationFromMs, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { type Duration, DurationSchema, durationFromMs, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type HoldEnd,
   type Lease,
@@ -155,6 +155,14 @@ export function metadataFromWire(metadata: HoldMetadata | undefined): Metadata |
   // Own keys, also where they are called __proto__.
   return metadata && Object.fromEntries(metadata.entries.map(({ key, value }) => [key, value]));
 }
+
+/** Ms with all of their fractions. */
+export function spanToWire(ms: number): Duration {
+  const seconds = Math.floor(ms / 1000);
+  return create(DurationSchema, { seconds: BigInt(seconds), nanos: Math.floor((ms - seconds * 1000) * 1_000_000) });
+}
+
+export const spanFromWire = ({ seconds, nanos }: Duration): number => Number(seconds) * 1000 + nanos / 1_000_000;
 
 /** Whole ms; undefined if there are none, or not exactly so many. */
 export function msOf(duration: Duration | undefined): number | undefined {
