@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { examBench } from "./exam.js";
 import { flockleaseBench } from "./flocklease.js";
+import { grpcdriverBench } from "./grpcdriver.js";
 import { k8sleaseBench } from "./k8slease.js";
 import { leashBench } from "./leash.js";
 import { type Bench, holds, type Line } from "./line.js";
@@ -13,6 +14,7 @@ import { twoServersBench } from "./two-servers.js";
 const BENCHES: readonly Bench[] = [
   memleaseBench,
   flockleaseBench,
+  grpcdriverBench,
   k8sleaseBench,
   leashBench,
   sessionRunsBench,

@@ -11,6 +11,7 @@
  * under way may still be answered; *closed*: when they were, or when the grace is over, whether or not a client reads.
  */
 
+import { createSecureContext } from "node:tls";
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import {
@@ -82,6 +83,7 @@ export class LeaseServer {
   readonly #options: LeaseServerOptions;
   readonly #clock: Clock;
   readonly #access: Access;
+  readonly #credentials: ServerCredentials;
   readonly #server: Server = new Server({ "grpc.max_receive_message_length": MAX_REQUEST, ...KEEPALIVE });
   readonly #ending = new AbortController();
   #closed: Promise<void> | undefined;
@@ -89,6 +91,7 @@ export class LeaseServer {
   /** Throws `LeaseInvalidError` for certificates that cannot be used. */
   constructor(options: LeaseServerOptions) {
     this.#options = options;
+    this.#credentials = options.tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(options.tls);
     this.#clock = options.clock ?? hostClock;
     this.#access = options.access ?? OPEN_ACCESS;
     const recent = new RecentChanges(this.#clock);
@@ -116,9 +119,8 @@ export class LeaseServer {
           "set tls, or listen on 127.0.0.1",
       );
     }
-    const credentials = tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(tls);
     return new Promise((resolve, reject) => {
-      this.#server.bindAsync(address, credentials, (error, port) => {
+      this.#server.bindAsync(address, this.#credentials, (error, port) => {
         if (error === null) resolve(port);
         else reject(new LeaseUnavailableError(`cannot listen at ${address}: ${error.message}`, { cause: error }));
       });
@@ -148,7 +150,9 @@ export class LeaseServer {
     const handler: handleUnaryCall<Uint8Array, MessageShape<DescMessage>> = (call, callback) => {
       const begun = this.#clock.monotonic();
       const cut = new AbortController();
-      call.on("cancelled", () => cut.abort(gone()));
+      let answered = false;
+      // Every call is "cancelled" in the end, once it has been answered.
+      call.on("cancelled", () => answered || cut.abort(gone()));
       const answer = async (): Promise<MessageShape<DescMessage>> => {
         const admission = await this.#admit(operation, call);
         const request = decode(method.input, call.request);
@@ -157,11 +161,13 @@ export class LeaseServer {
       };
       answer().then(
         (reply) => {
+          answered = true;
           callback(null, reply);
           this.#report(path, begun, Status.OK);
         },
         (error: unknown) => {
           const response = responseOf(error);
+          answered = true;
           callback(response);
           this.#report(path, begun, response.code ?? Status.UNKNOWN, error);
         },
@@ -189,7 +195,9 @@ export class LeaseServer {
     const handler: handleServerStreamingCall<Uint8Array, MessageShape<DescMessage>> = (stream) => {
       const begun = this.#clock.monotonic();
       const cut = new AbortController();
-      const end = (): void => cut.abort(this.#ending.signal.reason ?? gone());
+      const end = (): void => {
+        if (!cut.signal.aborted) cut.abort(this.#ending.signal.reason ?? gone());
+      };
       stream.on("cancelled", end);
       this.#ending.signal.addEventListener("abort", end, { once: true });
       const tell = async (): Promise<void> => {
@@ -241,6 +249,7 @@ function tlsCredentials({ cert, key, clientCa }: ServerTls): ServerCredentials {
   const pem = (text: string | Buffer): Buffer => Buffer.from(text);
   const ca = clientCa === undefined ? null : pem(clientCa);
   try {
+    createSecureContext({ cert, key, ...(ca !== null && { ca }) });
     return ServerCredentials.createSsl(ca, [{ cert_chain: pem(cert), private_key: pem(key) }], ca !== null);
   } catch (error) {
     throw new LeaseInvalidError(`the certificates for TLS cannot be used: ${String(error)}`, { cause: error });

@@ -1,4 +1,7 @@
-/** A lease server that knows the whole protocol, as a driver of the port: one request for each call. */
+/**
+ * A lease server that knows the whole protocol, as a driver of the port: one request for each call. It names no timeout to
+ * the port, since the transport ends every call at its deadline, and knows then what the port could not: whether it was sent.
+ */
 
 import {
   create,
@@ -34,9 +37,6 @@ import { RequestWatch } from "./request-watch.js";
 import { type Transport, TransportFailure } from "./transport.js";
 import { holdFromWire, leaseFromWire, metadataToWire, outcomeFromWire, refToWire } from "./wire.js";
 
-/** Ms by which the port waits longer than the transport, whose word on a call that was cut says more. */
-export const PATIENCE = 250;
-
 /** What a server announces beside the port's capabilities: requests to let go can be watched. */
 export const WATCH_REQUESTS = "watchRequests";
 
@@ -49,7 +49,10 @@ export interface DriverParts {
   readonly timeout: number;
 }
 
-type Manner = Readonly<{ waitForReady?: boolean; looks?: boolean }>;
+/** Ms at most for the release of an attempt that never learnt its token: its caller waits for it to be told the outcome. */
+const GIVING_BACK = 1_000;
+
+type Manner = Readonly<{ waitForReady?: boolean; looks?: boolean; atMost?: number }>;
 /** What only looks changes nothing: an answer that is lost leaves no outcome unknown. */
 const LOOKS: Manner = { looks: true };
 /** A holder has nothing better to do than to wait for a connection, and nothing is sent twice. */
@@ -65,7 +68,6 @@ class RemoteDriver implements LeaseDriver {
   readonly capabilities: Capabilities;
   readonly ttl: number;
   readonly clock: Clock;
-  readonly timeout: number;
   readonly inspect?: NonNullable<LeaseDriver["inspect"]>;
   readonly list?: NonNullable<LeaseDriver["list"]>;
   readonly transfer?: NonNullable<LeaseDriver["transfer"]>;
@@ -86,7 +88,6 @@ class RemoteDriver implements LeaseDriver {
     this.#requests = new RequestWatch(transport, clock);
     this.ttl = ttl;
     this.clock = clock;
-    this.timeout = timeout + PATIENCE;
     const can = (capability: Capability): boolean => announced.has(capability);
     this.capabilities = Object.fromEntries(
       (Object.keys(ALL_CAPABILITIES) as Capability[]).map((capability) => [capability, can(capability)]),
@@ -136,7 +137,8 @@ class RemoteDriver implements LeaseDriver {
 
   async release(ref: LeaseRef, context: CallContext): Promise<ReleaseOutcome> {
     const message = { lease: refToWire(ref), byOwner: ref.token === undefined };
-    const { outcome } = await this.#gated(Core.method.release, ref.sessionId, context, message, PATIENT);
+    const manner = ref.token === undefined ? { ...PATIENT, atMost: GIVING_BACK } : PATIENT;
+    const { outcome } = await this.#gated(Core.method.release, ref.sessionId, context, message, manner);
     const told = outcomeFromWire(outcome);
     if (told === undefined) throw new LeaseCorruptError("the driver does not tell what its release did");
     return told;
@@ -203,11 +205,12 @@ class RemoteDriver implements LeaseDriver {
     method: DescMethodUnary<I, O>,
     message: MessageInitShape<I>,
     { signal }: CallContext,
-    { waitForReady = false, looks = false }: Manner = {},
+    { waitForReady = false, looks = false, atMost = Number.POSITIVE_INFINITY }: Manner = {},
   ): Promise<MessageShape<O>> {
     try {
       const request = create(method.input, message);
-      return await this.#transport.unary(method, request, { timeout: this.#callTimeout, waitForReady, signal });
+      const timeout = Math.min(this.#callTimeout, atMost);
+      return await this.#transport.unary(method, request, { timeout, waitForReady, signal });
     } catch (error) {
       if (!(error instanceof TransportFailure)) throw error;
       throw leaseErrorOf(error, looks ? false : error.sent);
