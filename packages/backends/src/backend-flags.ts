@@ -1,22 +1,33 @@
 /**
  * The command-line flags that choose a backend, as data: a program declares them from here, so that every program means
- * the same by them. They exclude each other.
+ * the same by them. Those that choose exclude each other; a companion belongs to one of them and says more.
  */
 
 import { BackendUsageError } from "./usage-error.js";
 
-export interface BackendFlag {
+export interface DeclaredFlag {
   /** Without the dashes. */
   readonly name: keyof BackendFlags;
-  readonly argument: string;
+  /** What stands for its value in a help text; absent: the flag is a switch, whose value is "true" or "false". */
+  readonly argument?: string;
   readonly meaning: string;
-  /** The URL that the flag's value stands for; undefined: no lease at all. Throws `BackendUsageError`. */
-  url(value: string): string | undefined;
+}
+
+export interface BackendFlag extends DeclaredFlag {
+  readonly argument: string;
+  /** Flags that say more about this one, and mean nothing without it. */
+  readonly companions?: readonly DeclaredFlag[];
+  /** The URL that the flag's value stands for, with its companions; undefined: no lease at all. Throws `BackendUsageError`. */
+  url(value: string, companions: BackendFlags): string | undefined;
 }
 
 /** The values given, by flag. */
 export type BackendFlags = Readonly<{
   "session-lease-dir"?: string | undefined;
+  "session-lease-k8s-namespace"?: string | undefined;
+  "session-lease-k8s-domain"?: string | undefined;
+  "session-lease-kubeconfig"?: string | undefined;
+  "session-lease-kube-context"?: string | undefined;
   "session-lease"?: string | undefined;
 }>;
 
@@ -31,6 +42,25 @@ export const BACKEND_FLAGS: readonly BackendFlag[] = [
     },
   },
   {
+    name: "session-lease-k8s-namespace",
+    argument: "NAMESPACE",
+    meaning: "keep leases in Lease objects of this namespace, shared by the processes of a cluster",
+    companions: [
+      {
+        name: "session-lease-k8s-domain",
+        argument: "NAME",
+        meaning: "separates installations in that namespace (default: default)",
+      },
+      {
+        name: "session-lease-kubeconfig",
+        argument: "PATH",
+        meaning: "how the cluster is reached (default: as kubectl finds it, or the pod's service account)",
+      },
+      { name: "session-lease-kube-context", argument: "NAME", meaning: "of that configuration" },
+    ],
+    url: namespaceUrl,
+  },
+  {
     name: "session-lease",
     argument: "none",
     meaning: "none: run without leases, excluding nobody",
@@ -43,7 +73,32 @@ export const BACKEND_FLAGS: readonly BackendFlag[] = [
   },
 ];
 
-/** The one flag that was given, or undefined. Throws `BackendUsageError` naming the first two when there are several. */
+/** Every flag that a program has to declare, in order, each followed by its companions. */
+export const DECLARED_FLAGS: readonly DeclaredFlag[] = BACKEND_FLAGS.flatMap((flag) => [
+  flag,
+  ...(flag.companions ?? []),
+]);
+
+function namespaceUrl(namespace: string, flags: BackendFlags): string {
+  if (namespace.trim() === "" || namespace.includes("?")) {
+    throw new BackendUsageError(
+      `--session-lease-k8s-namespace must be the name of a namespace, such as agents, not ${JSON.stringify(namespace)}`,
+    );
+  }
+  const given = {
+    domain: flags["session-lease-k8s-domain"],
+    kubeconfig: flags["session-lease-kubeconfig"],
+    context: flags["session-lease-kube-context"],
+  };
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) parameters.set(name, value);
+  return parameters.size === 0 ? `k8s:${namespace}` : `k8s:${namespace}?${parameters}`;
+}
+
+/**
+ * The one flag that was given, or undefined. Throws `BackendUsageError` naming the first two when there are several, and for
+ * a companion whose flag is missing.
+ */
 export function chosenFlag(flags: BackendFlags): { flag: BackendFlag; value: string } | undefined {
   const given = BACKEND_FLAGS.flatMap((flag) => {
     const value = flags[flag.name];
@@ -54,6 +109,14 @@ export function chosenFlag(flags: BackendFlags): { flag: BackendFlag; value: str
     throw new BackendUsageError(
       `--${first.flag.name} and --${second.flag.name} each choose where leases are kept; give one of them`,
     );
+  }
+  for (const { name, companions = [] } of BACKEND_FLAGS) {
+    const lonely = companions.find((companion) => flags[companion.name] !== undefined);
+    if (lonely !== undefined && flags[name] === undefined) {
+      throw new BackendUsageError(
+        `--${lonely.name} says something about --${name}, which is missing; give both or neither`,
+      );
+    }
   }
   return first;
 }

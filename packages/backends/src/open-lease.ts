@@ -47,7 +47,7 @@ export async function openLease(
 function choose(flags: BackendFlags, byDefault: string | undefined): { url: string | undefined; chosen: Chosen } {
   const given = chosenFlag(flags);
   if (given === undefined) return { url: byDefault, chosen: "by-default" };
-  return { url: given.flag.url(given.value), chosen: "by-name" };
+  return { url: given.flag.url(given.value, flags), chosen: "by-name" };
 }
 
 function recognise(url: string): { backend: Backend; place: string } {
