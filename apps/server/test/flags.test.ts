@@ -73,7 +73,7 @@ describe("contract server 1: flags", () => {
       adoptStore: false,
     });
     expect(parse(["--port", "82"], { LEASEHOLD_PORT: "81" })).toMatchObject({ port: 82 });
-    for (const { name } of FLAGS) expect(variableOf(name)).toMatch(/^LEASEHOLD_[A-Z_]+$/);
+    for (const { name } of FLAGS) expect(variableOf(name)).toMatch(/^LEASEHOLD_[A-Z0-9_]+$/);
   });
 
   it("allow an address beyond loopback with tokens, or if somebody says so aloud", () => {

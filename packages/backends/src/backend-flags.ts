@@ -30,6 +30,10 @@ export type BackendFlags = Readonly<{
   "session-lease-tls-cert"?: string | undefined;
   "session-lease-tls-key"?: string | undefined;
   "session-lease-token-file"?: string | undefined;
+  "session-lease-k8s-namespace"?: string | undefined;
+  "session-lease-k8s-domain"?: string | undefined;
+  "session-lease-kubeconfig"?: string | undefined;
+  "session-lease-kube-context"?: string | undefined;
   "session-lease"?: string | undefined;
 }>;
 
@@ -59,6 +63,25 @@ export const BACKEND_FLAGS: readonly BackendFlag[] = [
       },
     ],
     url: serverUrl,
+  },
+  {
+    name: "session-lease-k8s-namespace",
+    argument: "NAMESPACE",
+    meaning: "keep leases in Lease objects of this namespace, shared by the processes of a cluster",
+    companions: [
+      {
+        name: "session-lease-k8s-domain",
+        argument: "NAME",
+        meaning: "separates installations in that namespace (default: default)",
+      },
+      {
+        name: "session-lease-kubeconfig",
+        argument: "PATH",
+        meaning: "how the cluster is reached (default: as kubectl finds it, or the pod's service account)",
+      },
+      { name: "session-lease-kube-context", argument: "NAME", meaning: "of that configuration" },
+    ],
+    url: namespaceUrl,
   },
   {
     name: "session-lease",
@@ -107,6 +130,22 @@ function isOn({ "session-lease-tls": text = "false" }: BackendFlags): boolean {
   if (text === "true" || text === "1") return true;
   if (text === "false" || text === "0") return false;
   throw new BackendUsageError(`--session-lease-tls must be true or false, not ${JSON.stringify(text)}`);
+}
+
+function namespaceUrl(namespace: string, flags: BackendFlags): string {
+  if (namespace.trim() === "" || namespace.includes("?")) {
+    throw new BackendUsageError(
+      `--session-lease-k8s-namespace must be the name of a namespace, such as agents, not ${JSON.stringify(namespace)}`,
+    );
+  }
+  const given = {
+    domain: flags["session-lease-k8s-domain"],
+    kubeconfig: flags["session-lease-kubeconfig"],
+    context: flags["session-lease-kube-context"],
+  };
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) parameters.set(name, value);
+  return parameters.size === 0 ? `k8s:${namespace}` : `k8s:${namespace}?${parameters}`;
 }
 
 /**

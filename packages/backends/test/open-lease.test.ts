@@ -58,6 +58,24 @@ describe("a URL", () => {
     },
   );
 
+  it("is made of the namespace and its companions", async () => {
+    const flags = {
+      "session-lease-k8s-namespace": "agents",
+      "session-lease-k8s-domain": "blue",
+      "session-lease-kubeconfig": "/etc/kube config",
+    };
+    const { url, lease } = await leaseAt(flags);
+    await using open = lease;
+    expect(url).toBe("k8s:agents?domain=blue&kubeconfig=%2Fetc%2Fkube+config");
+    expect(open.name).toBe("k8slease");
+  });
+
+  it("is refused for a companion without its flag, naming both", async () => {
+    await expect(openLease({ "session-lease-k8s-domain": "blue" })).rejects.toThrow(
+      /--session-lease-k8s-domain says something about --session-lease-k8s-namespace/,
+    );
+  });
+
   it("keeps the holders of one directory apart", async () => {
     await using one = (await leaseAt(`file:${dir}`)).lease;
     await using two = (await leaseAt({ "session-lease-dir": dir })).lease;

@@ -40,14 +40,18 @@ export function exchange(open: Open, body: string | undefined, signal: AbortSign
     };
     signal.addEventListener("abort", onAbort, { once: true });
     request.on("socket", (socket: Socket) => {
-      // A kept connection may take the request at once; a new one not before it is there, and its certificate good.
-      if (request.reusedSocket) {
+      // A connection that is there, kept or through a proxy, may take the request at once; a new one not before its certificate
+      // was found good.
+      if (!isConnecting(socket)) {
         sent = true;
         return;
       }
-      socket.once("encrypted" in socket ? "secureConnect" : "connect", () => {
+      const begun = (): void => {
         sent = true;
-      });
+      };
+      const event = "encrypted" in socket ? "secureConnect" : "connect";
+      socket.once(event, begun);
+      request.once("close", () => socket.removeListener(event, begun));
     });
     request.on("error", fail);
     request.end(body);
@@ -61,6 +65,10 @@ function begin(open: Open, onResponse: (response: IncomingMessage) => void): Cli
   } catch (error) {
     throw unansweredBy(error, false);
   }
+}
+
+function isConnecting(socket: Socket): boolean {
+  return socket.connecting || (socket as Socket & { secureConnecting?: boolean }).secureConnecting === true;
 }
 
 function readWhole(response: IncomingMessage): Promise<string> {
