@@ -45,8 +45,8 @@ export class AccessDeniedError extends LeaseDeniedError {
 /** Everybody who reaches the server may do everything. */
 export const OPEN_ACCESS: Access = { admit: () => ({ seesOwners: true }) };
 
-/** Hexadecimal digits, perhaps with dashes, at the end of an owner: what makes it unique, and a secret. */
-const SECRET = /[-:/_]?(?:[0-9a-f]-?){16,}$/i;
+/** Random digits at the end of an owner, or a UUID: what makes it unique, and a secret. */
+const SECRET = /[-:/_]?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,})$/i;
 
 /** The readable beginning of an owner; three dots stand for what is not shown. */
 export function readablePart(owner: string): string {
