@@ -2,12 +2,13 @@ import type { SessionLease } from "@leasehold/session-lease";
 import type { Backend, BackendOptions } from "./backend.js";
 import { type BackendFlags, chosenFlag } from "./backend-flags.js";
 import { fileBackend } from "./file-backend.js";
+import { grpcBackend, grpcsBackend } from "./grpc-backend.js";
 import { k8sBackend } from "./k8s-backend.js";
 import { memoryBackend } from "./memory-backend.js";
 import { BackendUsageError } from "./usage-error.js";
 
 /** What a URL can begin with. */
-export const BACKENDS: readonly Backend[] = [fileBackend, k8sBackend, memoryBackend];
+export const BACKENDS: readonly Backend[] = [fileBackend, grpcBackend, grpcsBackend, k8sBackend, memoryBackend];
 
 /**
  * Whether somebody asked for this backend or the program fell back on it. A backend chosen by name that turns out not to
@@ -32,7 +33,7 @@ export interface OpenLeaseOptions extends BackendOptions {
  * Opens the lease that a URL or a set of flags stands for, loading the adapter asked for and no other.
  *
  * Rejects with `BackendUsageError` for a URL of no known scheme and for two flags at once (naming both), and with the
- * adapter's `LeaseError` for options it refuses. Nothing is asked of the backend yet.
+ * adapter's `LeaseError` for options it refuses. Nothing is asked of the backend yet, but of a lease server: what it can do.
  */
 export async function openLease(
   source: string | BackendFlags,
@@ -47,7 +48,7 @@ export async function openLease(
 function choose(flags: BackendFlags, byDefault: string | undefined): { url: string | undefined; chosen: Chosen } {
   const given = chosenFlag(flags);
   if (given === undefined) return { url: byDefault, chosen: "by-default" };
-  return { url: given.flag.url(given.value), chosen: "by-name" };
+  return { url: given.flag.url(given.value, flags), chosen: "by-name" };
 }
 
 function recognise(url: string): { backend: Backend; place: string } {

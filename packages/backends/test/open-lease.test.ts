@@ -2,8 +2,19 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { LeaseServer } from "@leasehold/grpcdriver";
+import { memlease } from "@leasehold/memlease";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { BACKEND_FLAGS, BACKENDS, BackendUsageError, openLease } from "../src/index.js";
+import {
+  BACKEND_FLAGS,
+  BACKENDS,
+  type BackendFlag,
+  type BackendFlags,
+  BackendUsageError,
+  chosenFlag,
+  DECLARED_FLAGS,
+  openLease,
+} from "../src/index.js";
 
 let dir: string;
 beforeEach(async () => {
@@ -65,6 +76,11 @@ describe("a URL", () => {
     ["mem:x", /write mem: alone/],
     ["k8s:No_Namespace", /names no namespace; write k8s:agents/],
     ["k8s:agents?colour=blue", /knows no parameter "colour"; it knows domain, kubeconfig, context/],
+    ["grpc:", /names no server; write grpc:HOST:PORT/],
+    ["grpc:127.0.0.1:1?ca=x", /knows no parameter "ca"; it knows token/],
+    ["grpcs:h:1?ca=/no/such/file", /cannot read its ca/],
+    ["grpcs:h:1?token=a&token=b", /token twice/],
+    ["grpcs:h:1?token=", /token without a value/],
   ])("refuses %j with a sentence", async (url, sentence) => {
     const refusal = openLease(url);
     await expect(refusal).rejects.toThrow(sentence);
@@ -81,6 +97,48 @@ describe("a URL", () => {
     await using lease = (await leaseAt("mem:", { ttl: 1234 })).lease;
     expect((await lease.acquire("s", "a")).ttl).toBe(1234);
     await expect(openLease("mem:", { ttl: 1 })).rejects.toMatchObject({ code: "invalid" });
+  });
+});
+
+describe("a lease server", () => {
+  it("is opened by its URL, with or without slashes, and by its flag", async () => {
+    const server = new LeaseServer({ lease: memlease() });
+    const port = await server.listen("127.0.0.1:0");
+    const place = `127.0.0.1:${port}`;
+    for (const source of [`grpc:${place}`, `grpc://${place}`, { "session-lease-url": place }]) {
+      const { lease } = await leaseAt(source, { ttl: 1234 });
+      expect(lease.name).toBe("grpcdriver");
+      expect((await lease.acquire(JSON.stringify(source), "a")).ttl).toBe(1234);
+      await lease.close();
+    }
+    await server.close();
+  });
+
+  it("beyond this machine is not dialled in cleartext", async () => {
+    await expect(openLease("grpc:192.0.2.1:7777")).rejects.toMatchObject({ code: "invalid" });
+    await expect(openLease({ "session-lease-url": "192.0.2.1:7777" })).rejects.toThrow(/without TLS/);
+  });
+
+  it("is described by the companions of its flag", () => {
+    const url = (flags: BackendFlags) => chosenFlag(flags)?.flag.url(flags["session-lease-url"] ?? "", flags);
+    const at = { "session-lease-url": "h:1" };
+    expect(url(at)).toBe("grpc:h:1");
+    expect(url({ ...at, "session-lease-tls": "true" })).toBe("grpcs:h:1");
+    expect(url({ ...at, "session-lease-tls": "false", "session-lease-token-file": "/t" })).toBe("grpc:h:1?token=%2Ft");
+    expect(url({ ...at, "session-lease-tls-ca": "/a b" })).toBe("grpcs:h:1?ca=%2Fa+b");
+    const pair = { "session-lease-tls-cert": "c", "session-lease-tls-key": "k" };
+    expect(url({ ...at, ...pair })).toBe("grpcs:h:1?cert=c&key=k");
+    expect(() => url({ ...at, "session-lease-tls-key": "k" })).toThrow(/need each other/);
+    expect(() => url({ ...at, "session-lease-tls": "yes" })).toThrow(/true or false/);
+    for (const place of ["", "grpc://h:1", "h:1?x", "h 1"]) {
+      expect(() => url({ "session-lease-url": place })).toThrow(/must be HOST:PORT/);
+    }
+  });
+
+  it("that is missing makes its companions senseless", () => {
+    for (const { name } of DECLARED_FLAGS.filter((flag) => !BACKEND_FLAGS.includes(flag as BackendFlag))) {
+      expect(() => chosenFlag({ [name]: "x", "session-lease-dir": "d" })).toThrow(`--${name} says something about`);
+    }
   });
 });
 
