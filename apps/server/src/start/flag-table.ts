@@ -3,7 +3,7 @@
  * flag `--a-b` is also the variable `LEASEHOLD_A_B`.
  */
 
-import { BACKEND_FLAGS } from "@leasehold/backends";
+import { DECLARED_FLAGS } from "@leasehold/backends";
 import { DEFAULT_TTL } from "@leasehold/session-lease";
 import { showDuration } from "./duration.js";
 import { LOG_LEVELS } from "./server-options.js";
@@ -44,7 +44,11 @@ export const FLAGS: readonly Flag[] = [
     meaning: "listen beyond loopback and ask nobody for a token",
   },
   { name: "store-dir", argument: "PATH", meaning: "directory of the sessions", default: ".leasehold/sessions" },
-  ...BACKEND_FLAGS.map(({ name, argument, meaning }) => ({ name, argument, meaning })),
+  ...DECLARED_FLAGS.map(({ name, argument, meaning }) => ({
+    name,
+    meaning,
+    ...(argument !== undefined && { argument }),
+  })),
   {
     name: "session-lease-ttl",
     argument: "DURATION",

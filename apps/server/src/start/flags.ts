@@ -1,6 +1,6 @@
 /** The command line and the environment as the options of a server, checked. Where both say something the flag wins. */
 
-import { BACKEND_FLAGS, type BackendFlags, BackendUsageError, chosenFlag } from "@leasehold/backends";
+import { type BackendFlags, BackendUsageError, chosenFlag, DECLARED_FLAGS } from "@leasehold/backends";
 import { DEFAULT_TTL, MAX_TTL, MIN_TTL } from "@leasehold/session-lease";
 import { Command, CommanderError } from "commander";
 import { splitCommand } from "./command-line.js";
@@ -92,10 +92,10 @@ function collect(args: readonly string[], env: NodeJS.ProcessEnv, version: strin
 }
 
 function readBackend(given: Given): BackendFlags {
-  const flags = Object.fromEntries(BACKEND_FLAGS.map(({ name }) => [name, given.get(name)?.text])) as BackendFlags;
+  const flags = Object.fromEntries(DECLARED_FLAGS.map(({ name }) => [name, given.get(name)?.text])) as BackendFlags;
   try {
     const chosen = chosenFlag(flags);
-    chosen?.flag.url(chosen.value);
+    chosen?.flag.url(chosen.value, flags);
   } catch (error) {
     throw error instanceof BackendUsageError ? new UsageError(error.message) : error;
   }

@@ -25,10 +25,9 @@ export async function tieStore(store: SessionStore, domain: string, force: boole
   }
 }
 
-/** Rejects with `StartError` for a lease that cannot tell. */
-export async function domainOf(lease: SessionLease): Promise<string> {
-  if (supports(lease, "domain")) return await lease.domain();
-  throw new StartError(`${lease.name} cannot tell its domain, so the store cannot be tied to it`);
+/** A backend that has no identity of its own, a driver of others, is known by its address alone. */
+export async function domainOf(lease: SessionLease, url: string): Promise<string> {
+  return supports(lease, "domain") ? await lease.domain() : url.replace(/\?.*/s, "");
 }
 
 const show = (domain: string): string => (domain === UNLEASED ? "none (unleased)" : domain);

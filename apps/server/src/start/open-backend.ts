@@ -55,7 +55,7 @@ export async function openBackend(
     return { ...opened, domain: UNLEASED };
   }
   try {
-    return { ...opened, domain: await probe(lease, clock) };
+    return { ...opened, domain: await probe(lease, url, clock) };
   } catch (error) {
     // Closing waits for calls under way, and a backend that has not answered the probe may never answer them.
     await Promise.race([lease.close(), pause(clock, CLOSE_TIMEOUT)]);
@@ -71,12 +71,13 @@ async function open(options: ServerOptions, clock: Clock, openLease: OpenLease):
   try {
     return await openLease(options.backend, { ttl: options.ttl, clock, byDefault: locksBeside(options.storeDir) });
   } catch (error) {
-    throw error instanceof BackendUsageError || isLeaseInvalid(error) ? new UsageError(messageOf(error)) : error;
+    if (error instanceof BackendUsageError || isLeaseInvalid(error)) throw new UsageError(messageOf(error));
+    throw new StartError(`the lease backend cannot be used: ${messageOf(error)}`, { cause: error });
   }
 }
 
 /** Resolves with the domain. One deadline for all that is asked, whether or not the backend heeds a signal. */
-async function probe(lease: SessionLease, clock: Clock): Promise<string> {
+async function probe(lease: SessionLease, url: string, clock: Clock): Promise<string> {
   const cut = new AbortController();
   return await new Promise((resolve, reject) => {
     const timer = clock.schedule(() => {
@@ -84,13 +85,13 @@ async function probe(lease: SessionLease, clock: Clock): Promise<string> {
       reject(error);
       cut.abort(error);
     }, PROBE_TIMEOUT);
-    ask(lease, cut.signal)
+    ask(lease, url, cut.signal)
       .then(resolve, reject)
       .finally(() => timer.cancel());
   });
 }
 
-async function ask(lease: SessionLease, signal: AbortSignal): Promise<string> {
+async function ask(lease: SessionLease, url: string, signal: AbortSignal): Promise<string> {
   try {
     const held = await lease.acquire(PROBE, `probe-${randomUUID()}`, { signal, ttl: PROBE_TTL, tiedToProcess: true });
     await lease.release(held, { signal });
@@ -98,7 +99,7 @@ async function ask(lease: SessionLease, signal: AbortSignal): Promise<string> {
     // Another server's probe: the backend answers.
     if (!isLeaseHeld(error)) throw error;
   }
-  return await domainOf(lease);
+  return await domainOf(lease, url);
 }
 
 function messageOf(error: unknown): string {
