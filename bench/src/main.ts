@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { examBench } from "./exam.js";
 import { flockleaseBench } from "./flocklease.js";
+import { grpcdriverBench } from "./grpcdriver.js";
 import { leashBench } from "./leash.js";
 import { type Bench, holds, type Line } from "./line.js";
 import { memleaseBench } from "./memlease.js";
@@ -12,6 +13,7 @@ import { twoServersBench } from "./two-servers.js";
 const BENCHES: readonly Bench[] = [
   memleaseBench,
   flockleaseBench,
+  grpcdriverBench,
   leashBench,
   sessionRunsBench,
   serverBench,

@@ -45,7 +45,7 @@ import {
 } from "@leasehold/session-lease";
 import { SessionLeaseService as Core } from "../gen/mecatl/driver/v1/session_lease_pb.js";
 import { leaseErrorOf } from "./failures.js";
-import { type DriverParts, PATIENCE } from "./remote-driver.js";
+import type { DriverParts } from "./remote-driver.js";
 import { type Transport, TransportFailure } from "./transport.js";
 import { baseLeaseFromWire, refToWire } from "./wire.js";
 
@@ -67,7 +67,6 @@ class BaseDriver implements LeaseDriver {
   readonly capabilities: Capabilities = NO_CAPABILITIES;
   readonly ttl: number;
   readonly clock: Clock;
-  readonly timeout: number;
   readonly #transport: Transport;
   readonly #callTimeout: number;
 
@@ -76,7 +75,6 @@ class BaseDriver implements LeaseDriver {
     this.#callTimeout = timeout;
     this.ttl = ttl;
     this.clock = clock;
-    this.timeout = timeout + PATIENCE;
   }
 
   /** Takes a lease that nobody else wants, looks at how long it lasts, and gives it back. */

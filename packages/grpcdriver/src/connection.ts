@@ -10,7 +10,7 @@
 
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
-import { ChannelCredentials, type ChannelOptions, Client } from "@grpc/grpc-js";
+import { ChannelCredentials, type ChannelOptions, Client, connectivityState } from "@grpc/grpc-js";
 import type { Target } from "./target.js";
 
 /** Ms between two attempts to connect: the first pause, and the longest there may be. */
@@ -55,6 +55,11 @@ export class Connection {
       ...(forWatches && KEEPALIVE),
     };
     this.client = new Client(target.uri, watched, options);
+  }
+
+  /** There is a connection, as far as anybody knows. */
+  get isReady(): boolean {
+    return this.client.getChannel().getConnectivityState(false) === connectivityState.READY;
   }
 
   get retired(): boolean {

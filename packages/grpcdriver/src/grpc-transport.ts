@@ -73,7 +73,7 @@ class GrpcTransport implements Transport {
         (bytes) => fromBinary(method.output, bytes),
         request,
         new Metadata({ waitForReady }),
-        { ...this.#calling(sending), deadline: hostClock.wall() + timeout },
+        { ...this.#calling(connection, sending), deadline: hostClock.wall() + timeout },
         onAnswer,
       );
       const cut = (): void => call.cancel();
@@ -98,7 +98,7 @@ class GrpcTransport implements Transport {
       (bytes) => fromBinary(method.output, bytes),
       request,
       new Metadata(),
-      this.#calling(sending),
+      this.#calling(connection, sending),
     );
     let watching = true;
     const over = (): boolean => {
@@ -124,10 +124,15 @@ class GrpcTransport implements Transport {
 
   /**
    * Credentials are asked for once a connection was chosen, and before anything is sent on it. That is how it is known
-   * whether a call was sent: grpc-js itself cannot tell for one that is cut from here (`getPeer` is "unknown" then).
+   * whether a call was sent: grpc-js itself cannot tell for one that is cut from here (`getPeer` is "unknown" then). While
+   * there is a connection, a call counts as sent from the start, and the question is saved.
    */
-  #calling(sending: { sent: boolean }): CallOptions {
+  #calling(connection: Connection, sending: { sent: boolean }): CallOptions {
     const { token } = this.#options;
+    if (token === undefined && connection.isReady) {
+      sending.sent = true;
+      return {};
+    }
     const credentials = CallCredentials.createFromMetadataGenerator((_, done) => {
       const send = (metadata: Metadata): void => {
         sending.sent = true;

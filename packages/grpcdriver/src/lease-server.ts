@@ -148,7 +148,9 @@ export class LeaseServer {
     const handler: handleUnaryCall<Uint8Array, MessageShape<DescMessage>> = (call, callback) => {
       const begun = this.#clock.monotonic();
       const cut = new AbortController();
-      call.on("cancelled", () => cut.abort(gone()));
+      let answered = false;
+      // Every call is "cancelled" in the end, once it has been answered.
+      call.on("cancelled", () => answered || cut.abort(gone()));
       const answer = async (): Promise<MessageShape<DescMessage>> => {
         const admission = await this.#admit(operation, call);
         const request = decode(method.input, call.request);
@@ -157,11 +159,13 @@ export class LeaseServer {
       };
       answer().then(
         (reply) => {
+          answered = true;
           callback(null, reply);
           this.#report(path, begun, Status.OK);
         },
         (error: unknown) => {
           const response = responseOf(error);
+          answered = true;
           callback(response);
           this.#report(path, begun, response.code ?? Status.UNKNOWN, error);
         },
@@ -189,7 +193,9 @@ export class LeaseServer {
     const handler: handleServerStreamingCall<Uint8Array, MessageShape<DescMessage>> = (stream) => {
       const begun = this.#clock.monotonic();
       const cut = new AbortController();
-      const end = (): void => cut.abort(this.#ending.signal.reason ?? gone());
+      const end = (): void => {
+        if (!cut.signal.aborted) cut.abort(this.#ending.signal.reason ?? gone());
+      };
       stream.on("cancelled", end);
       this.#ending.signal.addEventListener("abort", end, { once: true });
       const tell = async (): Promise<void> => {

@@ -1,4 +1,7 @@
-/** A lease server that knows the whole protocol, as a driver of the port: one request for each call. */
+/**
+ * A lease server that knows the whole protocol, as a driver of the port: one request for each call. It names no timeout to
+ * the port, since the transport ends every call at its deadline, and knows then what the port could not: whether it was sent.
+ */
 
 import {
   create,
@@ -34,9 +37,6 @@ import { RequestWatch } from "./request-watch.js";
 import { type Transport, TransportFailure } from "./transport.js";
 import { holdFromWire, leaseFromWire, metadataToWire, outcomeFromWire, refToWire } from "./wire.js";
 
-/** Ms by which the port waits longer than the transport, whose word on a call that was cut says more. */
-export const PATIENCE = 250;
-
 /** What a server announces beside the port's capabilities: requests to let go can be watched. */
 export const WATCH_REQUESTS = "watchRequests";
 
@@ -65,7 +65,6 @@ class RemoteDriver implements LeaseDriver {
   readonly capabilities: Capabilities;
   readonly ttl: number;
   readonly clock: Clock;
-  readonly timeout: number;
   readonly inspect?: NonNullable<LeaseDriver["inspect"]>;
   readonly list?: NonNullable<LeaseDriver["list"]>;
   readonly transfer?: NonNullable<LeaseDriver["transfer"]>;
@@ -86,7 +85,6 @@ class RemoteDriver implements LeaseDriver {
     this.#requests = new RequestWatch(transport, clock);
     this.ttl = ttl;
     this.clock = clock;
-    this.timeout = timeout + PATIENCE;
     const can = (capability: Capability): boolean => announced.has(capability);
     this.capabilities = Object.fromEntries(
       (Object.keys(ALL_CAPABILITIES) as Capability[]).map((capability) => [capability, can(capability)]),
