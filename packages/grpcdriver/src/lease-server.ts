@@ -11,6 +11,7 @@
  * under way may still be answered; *closed*: when they were, or when the grace is over, whether or not a client reads.
  */
 
+import { createSecureContext } from "node:tls";
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import {
@@ -82,6 +83,7 @@ export class LeaseServer {
   readonly #options: LeaseServerOptions;
   readonly #clock: Clock;
   readonly #access: Access;
+  readonly #credentials: ServerCredentials;
   readonly #server: Server = new Server({ "grpc.max_receive_message_length": MAX_REQUEST, ...KEEPALIVE });
   readonly #ending = new AbortController();
   #closed: Promise<void> | undefined;
@@ -89,6 +91,7 @@ export class LeaseServer {
   /** Throws `LeaseInvalidError` for certificates that cannot be used. */
   constructor(options: LeaseServerOptions) {
     this.#options = options;
+    this.#credentials = options.tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(options.tls);
     this.#clock = options.clock ?? hostClock;
     this.#access = options.access ?? OPEN_ACCESS;
     const recent = new RecentChanges(this.#clock);
@@ -116,9 +119,8 @@ export class LeaseServer {
           "set tls, or listen on 127.0.0.1",
       );
     }
-    const credentials = tls === undefined ? ServerCredentials.createInsecure() : tlsCredentials(tls);
     return new Promise((resolve, reject) => {
-      this.#server.bindAsync(address, credentials, (error, port) => {
+      this.#server.bindAsync(address, this.#credentials, (error, port) => {
         if (error === null) resolve(port);
         else reject(new LeaseUnavailableError(`cannot listen at ${address}: ${error.message}`, { cause: error }));
       });
@@ -247,6 +249,7 @@ function tlsCredentials({ cert, key, clientCa }: ServerTls): ServerCredentials {
   const pem = (text: string | Buffer): Buffer => Buffer.from(text);
   const ca = clientCa === undefined ? null : pem(clientCa);
   try {
+    createSecureContext({ cert, key, ...(ca !== null && { ca }) });
     return ServerCredentials.createSsl(ca, [{ cert_chain: pem(cert), private_key: pem(key) }], ca !== null);
   } catch (error) {
     throw new LeaseInvalidError(`the certificates for TLS cannot be used: ${String(error)}`, { cause: error });

@@ -49,7 +49,10 @@ export interface DriverParts {
   readonly timeout: number;
 }
 
-type Manner = Readonly<{ waitForReady?: boolean; looks?: boolean }>;
+/** Ms at most for the release of an attempt that never learnt its token: its caller waits for it to be told the outcome. */
+const GIVING_BACK = 1_000;
+
+type Manner = Readonly<{ waitForReady?: boolean; looks?: boolean; atMost?: number }>;
 /** What only looks changes nothing: an answer that is lost leaves no outcome unknown. */
 const LOOKS: Manner = { looks: true };
 /** A holder has nothing better to do than to wait for a connection, and nothing is sent twice. */
@@ -134,7 +137,8 @@ class RemoteDriver implements LeaseDriver {
 
   async release(ref: LeaseRef, context: CallContext): Promise<ReleaseOutcome> {
     const message = { lease: refToWire(ref), byOwner: ref.token === undefined };
-    const { outcome } = await this.#gated(Core.method.release, ref.sessionId, context, message, PATIENT);
+    const manner = ref.token === undefined ? { ...PATIENT, atMost: GIVING_BACK } : PATIENT;
+    const { outcome } = await this.#gated(Core.method.release, ref.sessionId, context, message, manner);
     const told = outcomeFromWire(outcome);
     if (told === undefined) throw new LeaseCorruptError("the driver does not tell what its release did");
     return told;
@@ -201,11 +205,12 @@ class RemoteDriver implements LeaseDriver {
     method: DescMethodUnary<I, O>,
     message: MessageInitShape<I>,
     { signal }: CallContext,
-    { waitForReady = false, looks = false }: Manner = {},
+    { waitForReady = false, looks = false, atMost = Number.POSITIVE_INFINITY }: Manner = {},
   ): Promise<MessageShape<O>> {
     try {
       const request = create(method.input, message);
-      return await this.#transport.unary(method, request, { timeout: this.#callTimeout, waitForReady, signal });
+      const timeout = Math.min(this.#callTimeout, atMost);
+      return await this.#transport.unary(method, request, { timeout, waitForReady, signal });
     } catch (error) {
       if (!(error instanceof TransportFailure)) throw error;
       throw leaseErrorOf(error, looks ? false : error.sent);
