@@ -20,6 +20,8 @@ const LONGEST = [
   "apps/simulator/test/mutants.test.ts",
   "packages/flocklease/test/stale-lock-rounds.test.ts",
   "packages/flocklease/test/interleavings.test.ts",
+  "packages/grpcdriver/test/conformance.test.ts",
+  "packages/grpcdriver/test/protocol.test.ts",
   "apps/server/test/second-request.test.ts",
   "packages/flocklease/test/conformance.test.ts",
   "apps/server/test/story.test.ts",

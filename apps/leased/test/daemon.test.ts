@@ -14,16 +14,23 @@ import { client, DaemonProcess, DEFAULTS, daemon, scratch } from "./daemons.js";
 
 const codeOf = (call: Promise<unknown>): Promise<string | undefined> => call.then(() => undefined, leaseErrorCode);
 
+/** A client of grpc.health.v1. */
+interface Health {
+  check(request: { service: string }, done: (error: unknown, reply: { status: string }) => void): void;
+  watch(request: { service: string }): NodeJS.EventEmitter & { cancel(): void };
+  close(): void;
+}
+
+function healthClient(target: string): Health {
+  const Constructor = makeClientConstructor(healthService, "Health");
+  return new Constructor(target, credentials.createInsecure()) as unknown as Health;
+}
+
 async function healthOf(target: string, name = ""): Promise<string> {
-  const Health = makeClientConstructor(healthService, "Health");
-  const health = new Health(target, credentials.createInsecure());
+  const health = healthClient(target);
   try {
     return await new Promise((resolve, reject) => {
-      const check = health.check as (
-        request: object,
-        done: (error: unknown, reply: { status: string }) => void,
-      ) => void;
-      check.call(health, { service: name }, (error, reply) => (error ? reject(error) : resolve(reply.status)));
+      health.check({ service: name }, (error, reply) => (error ? reject(error) : resolve(reply.status)));
     });
   } finally {
     health.close();
@@ -118,17 +125,15 @@ describe("health", () => {
 
   test("says that the daemon ends before it does", async () => {
     const { running, target } = await daemon({ shutdownTimeout: 60_000 });
-    const Health = makeClientConstructor(healthService, "Health");
-    const health = new Health(target, credentials.createInsecure());
+    const health = healthClient(target);
     onTestFinished(() => health.close());
-    const watch = health.watch as (request: object) => NodeJS.EventEmitter;
-    const stream = watch.call(health, { service: "" });
+    const stream = health.watch({ service: "" });
     stream.on("error", () => undefined);
     expect((await once(stream, "data"))[0]).toMatchObject({ status: "SERVING" });
     const next = once(stream, "data");
     const closing = running.close();
     expect((await next)[0]).toMatchObject({ status: "NOT_SERVING" });
-    (stream as NodeJS.EventEmitter & { cancel(): void }).cancel();
+    stream.cancel();
     await closing;
   });
 });
