@@ -131,7 +131,7 @@ export class Chronicle implements Sink {
       if (line.event === "invoke") invokes.set(line.call ?? "", line);
       if (line.event === "return") returns.set(line.call ?? "", line);
     }
-    const own = this.#ownEffects(invokes, returns);
+    const own = this.#ownEffects(invokes);
     let echoes = 0;
     return this.#entries.flatMap((entry): string[] => {
       if (entry.kind === "effect") {
@@ -152,24 +152,24 @@ export class Chronicle implements Sink {
     });
   }
 
-  /** The effects that somebody was told of: the last of those that the answer fits. */
-  #ownEffects(invokes: ReadonlyMap<string, Line>, returns: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
-    const grants = new Set<string>();
-    for (const [call, line] of returns) {
-      if (line.answer === "granted") grants.add(grantOf(invokes.get(call)?.session, line));
-    }
-    const own = new Map<string, Entry>();
+  /** The effects that somebody was told of: the last of those that the answer fits, and that came before it. */
+  #ownEffects(invokes: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
+    const own = new Set<Entry>();
+    /** By what the answer to it would tell. */
+    const latest = new Map<string, Entry>();
     for (const entry of this.#entries) {
-      if (entry.kind !== "effect") continue;
-      const { answer, cause } = entry;
-      if (answer.answer === "granted") {
-        const grant = grantOf(cause.asked.session, answer);
-        if (grants.has(grant)) own.set(grant, entry);
-      } else if (cause.call !== undefined && EFFECTIVE.has(returns.get(cause.call)?.answer)) {
-        own.set(cause.call, entry);
+      if (entry.kind === "effect") {
+        const { answer, cause } = entry;
+        const told = answer.answer === "granted" ? grantOf(cause.asked.session, answer) : cause.call;
+        if (told !== undefined) latest.set(told, entry);
+        continue;
       }
+      const { event, answer, call = "" } = entry.line;
+      if (event !== "return" || !EFFECTIVE.has(answer)) continue;
+      const effect = latest.get(answer === "granted" ? grantOf(invokes.get(call)?.session, entry.line) : call);
+      if (effect !== undefined) own.add(effect);
     }
-    return new Set(own.values());
+    return own;
   }
 }
 
