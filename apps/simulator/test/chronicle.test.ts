@@ -55,6 +55,39 @@ it("one session's grant is not taken for another's that has its token and its ex
   ]);
 });
 
+it("a call is not taken for the cause of its answer when its message comes again, and has its effect, after the answer", () => {
+  const chronicle = new Chronicle(true);
+  const asked = { session: "chat", op: "release", owner: "ann-1", process: "ann" };
+  chronicle.write(JSON.stringify({ ...asked, event: "invoke", call: "ann:1", at: 0, wall: 1_000 }));
+  chronicle.effect({ call: "ann:1", asked }, { answer: "released" }, 5, 1_005);
+  chronicle.write(JSON.stringify({ event: "return", call: "ann:1", answer: "released", at: 6, wall: 1_006 }));
+  // The record was restored from a copy in between.
+  chronicle.effect({ call: "ann:1", asked }, { answer: "released" }, 90, 1_090);
+  expect(linesOf(chronicle.text).map(({ event, call, at }) => [event, call, at])).toEqual([
+    ["invoke", "ann:1", 0],
+    ["return", "ann:1", 6],
+    ["invoke", "network!1", 90],
+    ["return", "network!1", 90],
+  ]);
+});
+
+it.each([
+  [10, ["ann:1", "ann:2"]],
+  [3, ["ann:1", "network!1", "ann:2"]],
+])("a release of which nobody heard, %i ms after it was sent, and the next one that is told of it", (at, calls) => {
+  const chronicle = new Chronicle(true);
+  const asked = { session: "chat", op: "release", owner: "ann-1", process: "ann" };
+  const effect = (): void => chronicle.effect({ call: "ann:1", asked }, { answer: "released" }, at, 1_000 + at);
+  chronicle.write(JSON.stringify({ ...asked, event: "invoke", call: "ann:1", at: 0, wall: 1_000 }));
+  chronicle.write(JSON.stringify({ event: "return", call: "ann:1", answer: "unknown", at: 2, wall: 1_002 }));
+  if (at < 5) effect();
+  chronicle.write(JSON.stringify({ ...asked, event: "invoke", call: "ann:2", at: 5, wall: 1_005 }));
+  if (at > 5) effect();
+  chronicle.write(JSON.stringify({ event: "return", call: "ann:2", answer: "released", at: 12, wall: 1_012 }));
+  const told = linesOf(chronicle.text).filter(({ event }) => event === "invoke");
+  expect(told.map(({ call }) => call)).toEqual(calls);
+});
+
 const BACK = 2_000;
 const STEP: Fault = { kind: "wall-back", at: 3_000, lasts: 0, target: "server", amount: -BACK };
 

@@ -39,7 +39,7 @@ beforeEach(() => {
       onStored(process);
     },
     onSeenAgain: () => told.push("seen again"),
-    onLost: (session) => told.push(`${session} lost`),
+    onLost: (session, left) => told.push(`${session} lost${left === "older" ? ", an older record counts" : ""}`),
     onRevival: () => told.push("revived"),
     ttl: TTL,
     forgetAfter: 60_000,
@@ -93,6 +93,40 @@ it("a process that tidies after an older copy was restored may remove a record o
   await lived(bob.forceRelease("chat"));
   expect(await lived(renewing)).toMatchObject({ token: held.token });
   expect(told.slice(3)).toEqual(["bob: chat forced", "chat lost"]);
+});
+
+it("a process that tidies after an older copy was restored may bring back what is older still", async () => {
+  const ann = leaseOf("ann");
+  const held = await lived(ann.acquire("chat", "ann-1"));
+  pace.set("ann", 100);
+  const renewing = ann.renew(held);
+  // Both of her records are in the copy: she has linked the second, and not removed the first.
+  await timeline.run(timeline.now + 350);
+  const copy = authority.copy();
+  const once = await lived(renewing);
+  pace.set("ann", 100);
+  const again = ann.renew(once);
+  await timeline.run(timeline.now + 850);
+  authority.restore(copy);
+  expect(await lived(again)).toMatchObject({ token: held.token });
+  expect(told.slice(3)).toEqual(["chat lost, an older record counts"]);
+});
+
+it("a record that was written upon what such a process removes is lost with it", async () => {
+  const [ann, bob] = [leaseOf("ann"), leaseOf("bob")];
+  const held = await lived(ann.acquire("chat", "ann-1"));
+  const copy = authority.copy();
+  pace.set("ann", 100);
+  const renewing = ann.renew(held);
+  // She has looked, and has still to remove what she wrote first.
+  await timeline.run(timeline.now + 850);
+  authority.restore(copy);
+  // He has linked upon it, and looks after she has removed it.
+  onStored = () => pace.set("bob", 300);
+  const forcing = bob.forceRelease("chat");
+  await lived(renewing);
+  await lived(forcing);
+  expect(told.slice(2)).toEqual(["bob: chat forced", "chat lost"]);
 });
 
 it("whoever tidies below the record that counts loses nothing, after a copy was restored as before", async () => {

@@ -77,9 +77,10 @@ export class CasLoop<V> {
         const supposed = isPending(guess) ? ((yield guess) as Loaded<V>) : guess;
         // What was presumed may have been asked for first.
         if (isPending(guess)) checkWanted(context);
+        const asked = this.#now();
         const answer = supposed ?? this.#store.load(sessionId, context);
         const loaded = isPending(answer) ? ((yield answer) as Loaded<V>) : answer;
-        const now = Math.floor(loaded?.now ?? this.#settings.clock.wall());
+        const now = Math.floor(loaded?.now ?? this.#now());
         const applied = leavesMark(command) ? unsure.find((tried) => shows(loaded, tried)) : undefined;
         if (applied !== undefined) return applied.outcome;
 
@@ -90,6 +91,7 @@ export class CasLoop<V> {
             continue;
           }
           if (unsure.some((tried) => isErased(loaded, tried) && leavesMark(command))) throw erased();
+          if (loaded !== undefined && ranOutOnItsWay(loaded, asked, now)) continue;
           return outcome;
         }
 
@@ -151,11 +153,23 @@ export class CasLoop<V> {
     this.#settings.onStored(sessionId, record, now);
   }
 
+  #now(): number {
+    return Math.floor(this.#settings.clock.wall());
+  }
+
   #pause(round: number): Promise<void> {
     const longest = Math.min(LONGEST_WAIT, 2 ** (round - EAGER_ROUNDS));
     const { clock, random } = this.#settings;
     return pause(clock, longest * (0.5 + random() / 2), { keepAlive: true });
   }
+}
+
+/**
+ * Whether it was live when it was asked for and is not now, on the host's clock: then it may have been renewed in between. A
+ * write upon it would find that out by the version; an answer without one needs another look.
+ */
+function ranOutOnItsWay<V>({ record, now: stores }: NonNullable<Loaded<V>>, asked: number, now: number): boolean {
+  return stores === undefined && record !== undefined && isLive(record, asked) && !isLive(record, now);
 }
 
 /** Done twice these would not answer the same; but what they leave in the record names the hold that they ended or made. */

@@ -391,4 +391,50 @@ describe("a look that takes long", () => {
     inFlight = slowly;
     expect((await lease.list()).leases).toHaveLength(1);
   });
+
+  test.each([
+    ["a request to let go", "requestRelease"],
+    ["a release by force", "forceRelease"],
+  ] as const)("%s reaches a hold that was renewed while the record was on its way", async (_what, ask) => {
+    const map = new MapStore();
+    const store = map.store();
+    let inFlight: () => Promise<void> = async () => undefined;
+    const { clock, lease } = over({
+      ...store,
+      load: async (id, context) => {
+        const loaded = await store.load(id, context);
+        await inFlight();
+        return loaded;
+      },
+    });
+    const held = await lease.acquire("s", "o");
+    inFlight = async () => {
+      inFlight = async () => undefined;
+      clock.elapse(TTL - 1);
+      await lease.renew(held);
+      clock.elapse(TTL - 1);
+    };
+    expect(await lease[ask]("s")).toBe(true);
+  });
+
+  test.each(["requestRelease", "forceRelease"] as const)(
+    "%s finds nothing in a hold that ran out while the record was on its way",
+    async (ask) => {
+      const map = new MapStore();
+      const store = map.store();
+      const { clock, lease } = over({
+        ...store,
+        load: async (id, context) => {
+          const loaded = await store.load(id, context);
+          clock.elapse(TTL / 2);
+          return loaded;
+        },
+      });
+      await lease.acquire("s", "o");
+      clock.elapse(TTL / 2);
+      map.asked.length = 0;
+      expect(await lease[ask]("s")).toBe(false);
+      expect(map.asked).toEqual(["load", "load"]);
+    },
+  );
 });

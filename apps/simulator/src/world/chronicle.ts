@@ -131,7 +131,7 @@ export class Chronicle implements Sink {
       if (line.event === "invoke") invokes.set(line.call ?? "", line);
       if (line.event === "return") returns.set(line.call ?? "", line);
     }
-    const own = this.#ownEffects(invokes, returns);
+    const own = this.#ownEffects();
     let echoes = 0;
     return this.#entries.flatMap((entry): string[] => {
       if (entry.kind === "effect") {
@@ -152,25 +152,40 @@ export class Chronicle implements Sink {
     });
   }
 
-  /** The effects that somebody was told of: the last of those that the answer fits. */
-  #ownEffects(invokes: ReadonlyMap<string, Line>, returns: ReadonlyMap<string, Line>): ReadonlySet<Entry> {
-    const grants = new Set<string>();
-    for (const [call, line] of returns) {
-      if (line.answer === "granted") grants.add(grantOf(invokes.get(call)?.session, line));
-    }
-    const own = new Map<string, Entry>();
-    for (const entry of this.#entries) {
-      if (entry.kind !== "effect") continue;
-      const { answer, cause } = entry;
-      if (answer.answer === "granted") {
-        const grant = grantOf(cause.asked.session, answer);
-        if (grants.has(grant)) own.set(grant, entry);
-      } else if (cause.call !== undefined && EFFECTIVE.has(returns.get(cause.call)?.answer)) {
-        own.set(cause.call, entry);
+  /** The effects that somebody was told of: the last of those that the answer fits, and that came before it. */
+  #ownEffects(): ReadonlySet<Entry> {
+    const own = new Set<Entry>();
+    const asked = new Map<string, Readonly<{ line: Line; index: number }>>();
+    /** By what the answer to it would tell. */
+    const latest = new Map<string, Readonly<{ entry: Entry; index: number }>>();
+    for (const [index, entry] of this.#entries.entries()) {
+      if (entry.kind === "effect") {
+        latest.set(tellOf(entry.cause.asked, entry.answer, entry.cause.call), { entry, index });
+        continue;
       }
+      const { line } = entry;
+      const { call = "" } = line;
+      if (line.event === "invoke") asked.set(call, { line, index });
+      if (line.event !== "return" || !EFFECTIVE.has(line.answer)) continue;
+      const invoke = asked.get(call);
+      const effect = latest.get(tellOf(invoke?.line ?? {}, line, call));
+      if (effect !== undefined && effect.index > (invoke?.index ?? 0)) own.add(effect.entry);
     }
-    return new Set(own.values());
+    return own;
   }
+}
+
+/**
+ * What an answer and its effect have in common. A hold is released once: a call that finds it released as it would have done
+ * it is told so, though it was an earlier one of its owner's that came late.
+ */
+function tellOf(
+  { session, owner }: Line,
+  answer: Readonly<{ answer?: string; token?: unknown; expiry?: unknown }>,
+  call: string | undefined,
+): string {
+  if (answer.answer === "granted") return grantOf(session, answer);
+  return answer.answer === "released" ? `released ${session} ${owner}` : `call ${call}`;
 }
 
 /** Two grants have it in common where the clock stood still meanwhile; then they are one hold's. */

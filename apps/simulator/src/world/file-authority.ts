@@ -17,8 +17,8 @@ export interface FileAuthorityParts {
   readonly onStored: (process: string, session: string, record: LeaseRecord) => void;
   /** Something that had been wiped was seen again, for a moment. */
   readonly onSeenAgain: () => void;
-  /** The record that counts is gone. */
-  readonly onLost: (session: string) => void;
+  /** The record that counts is gone. `left`: an older one that came again with a restored copy counts now. */
+  readonly onLost: (session: string, left: "older" | "nothing") => void;
   /** A hold that had been wiped lives on in what this process wrote. */
   readonly onRevival: (process: string, path: string) => void;
   readonly ttl: number;
@@ -104,9 +104,11 @@ export class FileAuthority implements Authority {
 
   /**
    * Nobody removes the highest number to tidy, but in two cases. A record that leans on a stray is taken back when its writer
-   * misses the stray. And a process that wrote before an older copy was restored may tidy after it, where numbers come again.
+   * misses the stray. And a process that wrote before an older copy was restored may tidy after it, where numbers come again;
+   * whoever has written upon what it removes, and looks only now, misses that as well.
    */
   #removed(process: SimProcess, path: string): void {
+    const { disk, onLost } = this.#parts;
     const stem = stemOf(path);
     const session = this.#sessions.get(stem);
     if (session === undefined) return;
@@ -114,8 +116,13 @@ export class FileAuthority implements Authority {
     const isLate = this.#linked !== undefined && !this.#linked.has(`${process.name} ${stem}`);
     if (!leant && !isLate) return;
     const removed = Number(path.slice(stem.length + 1));
-    const left = [...this.#parts.disk.directory(stem).entries.keys()].map(Number);
-    if (left.every((number) => number < removed)) this.#parts.onLost(session);
+    const after = `${stem}/${removed + 1}`;
+    const built = disk.file(after);
+    // By its second name: its writer has not found its predecessor yet.
+    if (isLate && built !== undefined && disk.namesOf(built) > 1) this.#leaning.add(after);
+    const left = [...disk.directory(stem).entries.keys()];
+    if (left.some((number) => Number(number) > removed)) return;
+    onLost(session, left.some((number) => !this.#strays.has(`${stem}/${number}`)) ? "older" : "nothing");
   }
 
   /** Undefined for a void record, or none at all: nothing is held by it. */

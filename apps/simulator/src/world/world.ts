@@ -267,7 +267,8 @@ export class World {
           tell(cause, answerOf(record, this.history.asksForRelease(cause.call)));
         },
         onSeenAgain: () => this.chronicle.fault({ fault: "restore" }, this.timeline.now),
-        onLost: (session) => this.chronicle.fault({ fault: "delete", session }, this.timeline.now),
+        onLost: (session, left) =>
+          this.chronicle.fault({ fault: left === "older" ? "restore" : "delete", session }, this.timeline.now),
         onRevival: (process, path) =>
           this.witness.note("no-revival", `${process} lets the hold in ${path} live on, which was wiped`),
         isGone: ({ pid }) => this.#dead.has(pid),
