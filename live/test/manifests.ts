@@ -29,7 +29,7 @@ export async function applyBase(
   const { resources } = manifest("kustomization.yaml") as unknown as { resources: string[] };
   for (const resource of resources) {
     const found = change(manifest(resource));
-    // What `namespace:` in an overlay does to subjects.
+    // What the `namespace` of a kustomization does to subjects.
     for (const subject of found.subjects ?? []) subject.namespace = namespace;
     const api = found.apiVersion === "v1" ? "/api/v1" : `/apis/${found.apiVersion}`;
     await server.apply("POST", `${api}/namespaces/${namespace}/${COLLECTIONS[found.kind]}`, found);

@@ -1,7 +1,7 @@
 /** What each operation costs, in requests. B25. */
 
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Cluster, type Process, TTL } from "./cluster.js";
+import { Cluster, HOUR, type Process, TTL } from "./cluster.js";
 
 let cluster: Cluster;
 let a: Process;
@@ -67,6 +67,17 @@ test("the time is asked for once in a process, whatever it does first", async ()
   await b.lease.inspect("s");
   expect(b.link.calls.filter(({ path }) => path.includes("dryRun"))).toHaveLength(1);
   expect(b.link.calls).toHaveLength(3);
+});
+
+test("what is known of the time is renewed: after minutes without a word before an acquire, after a step by a look before a renewal", async () => {
+  await a.lease.acquire("s", "a", { ttl: 600_000 });
+  await cluster.clock.advance(150_000);
+  await a.lease.acquire("t", "a");
+  expect(a.link.calls.filter(({ path }) => path.includes("dryRun"))).toHaveLength(2);
+  a.clock.ahead += HOUR;
+  const old = a.link.calls.length;
+  await a.lease.renew({ sessionId: "s", owner: "a" });
+  expect(a.link.calls.slice(old).map(({ method }) => method)).toEqual(["GET", "PUT"]);
 });
 
 test("asking for the time makes no object", async () => {
