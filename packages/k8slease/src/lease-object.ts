@@ -1,8 +1,8 @@
 /**
  * A record as a Lease object, and back.
  *
- * The spec is what every client of Kubernetes understands, and what counts when the two differ because somebody has edited
- * the object: who holds it, since when, for how long. Annotations say what the spec cannot: the exact session id, the token,
+ * The spec is what every client of Kubernetes understands, and what counts when somebody has edited the object: who holds it,
+ * since when, for how long at least. Annotations say what the spec cannot: the exact session id, the token,
  * the ttl in ms, metadata, and history. Whatever else is in the object is kept.
  *
  * Times have six fractional digits, which the API server insists on. Ours need three; the others make sure that no two
@@ -107,7 +107,7 @@ export function decodeLease(object: LeaseObject): { sessionId: string; record: L
   const holder =
     typeof spec?.holderIdentity === "string" && spec.holderIdentity !== "" ? spec.holderIdentity : undefined;
   const renewed = floorMs(spec?.renewTime);
-  const ttl = ttlOf(spec, text("ttl"), holder !== undefined);
+  const ttl = ttlOf(spec, text("ttl"));
   // Blanked by hand: freed over the holder's head.
   const standing = holder === undefined ? (text("ended") ?? "forced") : "held";
   const acquiredAt = floorMs(spec?.acquireTime) ?? renewed ?? 0;
@@ -131,13 +131,16 @@ export function decodeLease(object: LeaseObject): { sessionId: string; record: L
   );
 }
 
-/** Ms. The annotation's, while the spec agrees with it; otherwise the spec's, which somebody has changed. */
-function ttlOf(spec: LeaseSpec | null | undefined, annotated: string | undefined, held: boolean): number {
+/**
+ * Ms: the annotation's, or that of the spec where somebody has made it longer. A shorter one does not count: the holder does
+ * not know of it, and goes on for as long as it was told.
+ */
+function ttlOf(spec: LeaseSpec | null | undefined, annotated: string | undefined): number {
   const exact = annotated !== undefined && /^[1-9]\d{0,8}$/.test(annotated) ? Number(annotated) : undefined;
   const seconds = spec?.leaseDurationSeconds;
   const given = typeof seconds === "number" && Number.isInteger(seconds) && seconds > 0 ? seconds * 1000 : undefined;
-  const agreed = exact !== undefined && (!held || given === undefined || Math.ceil(exact / 1000) * 1000 === given);
-  return Math.min((agreed ? exact : given) ?? MAX_TTL, MAX_TTL);
+  const isLonger = given !== undefined && (exact === undefined || given > Math.ceil(exact / 1000) * 1000);
+  return Math.min((isLonger ? given : exact) ?? MAX_TTL, MAX_TTL);
 }
 
 function annotation(object: LeaseObject | undefined, key: string): string | undefined {

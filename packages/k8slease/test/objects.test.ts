@@ -188,6 +188,14 @@ describe("edited by hand", () => {
     expect(await cluster.until(a.lease.renew(lease))).toMatchObject({ token: lease.token, ttl: 600_000 });
   });
 
+  test("the duration is shorter: it does not count, for the holder does not know of it", async () => {
+    const lease = await a.lease.acquire("s", "a");
+    cluster.edit("s", { spec: { leaseDurationSeconds: 1 } });
+    await cluster.clock.advance(TTL - 2000);
+    expect(await code(b.lease.acquire("s", "b"))).toBe("held");
+    expect(await cluster.until(a.lease.renew(lease))).toMatchObject({ token: lease.token, ttl: TTL });
+  });
+
   test("a duration of 2^31-1 seconds: the holder goes on with a day, and nobody is shut out for longer than that", async () => {
     const lease = await a.lease.acquire("s", "a");
     cluster.edit("s", { spec: { leaseDurationSeconds: 2 ** 31 - 1 } });
