@@ -8,6 +8,7 @@ import { type BenchServer, createSession, eventsOf, post, until, withServers } f
 import { type Bench, type Line, quantile } from "./line.js";
 
 const ROUNDS = 50;
+const KILLS = 10;
 const TICKS = 300;
 const FOLLOWERS = 1_000;
 const WAITERS = 200;
@@ -47,6 +48,25 @@ async function cancel(one: BenchServer, other: BenchServer): Promise<number[]> {
     delays.push(performance.now() - pressed);
     // The lease follows upon the last event.
     for await (const _ of run);
+  }
+  return delays;
+}
+
+/** Of servers killed in the middle of a run, although their leases would last for an hour. */
+async function takeover(): Promise<number[]> {
+  const delays: number[] = [];
+  for (let round = 0; round < KILLS; round += 1) {
+    await withServers(2, ["--agent", AGENT, "--session-lease-ttl", "1h"], async ([one, other]) => {
+      if (one === undefined || other === undefined) throw new Error("two servers were started");
+      const path = await createSession(one, "orphaned");
+      const holder = await running(one, path);
+      const lost = holder.next().catch(() => undefined);
+      process.kill(one.pid, "SIGKILL");
+      const killed = performance.now();
+      await running(other, path);
+      delays.push(performance.now() - killed);
+      await lost;
+    });
   }
   return delays;
 }
@@ -131,9 +151,15 @@ function delayLines(what: string, delays: readonly number[], limit: number): Lin
 export const twoServersBench: Bench = {
   name: "two-servers",
   async run(): Promise<readonly Line[]> {
+    const takeovers = delayLines(
+      "SIGKILL of the first server to the next run's first event at the other",
+      await takeover(),
+      1_000,
+    );
     return await withServers(2, ["--agent", AGENT], async ([one, other]) => {
       if (one === undefined || other === undefined) throw new Error("two servers were started");
       return [
+        ...takeovers,
         ...delayLines(
           "interrupt from the other server to the next run's first event",
           await interrupt(one, other),
