@@ -20,7 +20,7 @@ const names = readdirSync(packages);
 let cluster: HttpsListener;
 beforeAll(async () => {
   const server = new KubeServer({ clock: { wall: () => Date.now() }, namespaces: ["agents"] });
-  cluster = await HttpsListener.listen((call) => server.handle(call), { certificate: makeCertificate() });
+  cluster = await HttpsListener.listen((call) => server.handle(call), { certificate: await makeCertificate() });
 });
 afterAll(() => cluster.close());
 

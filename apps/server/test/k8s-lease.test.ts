@@ -14,7 +14,9 @@ const VERBS = ["get", "create", "update", "delete", "list"];
 async function cluster(verbs: readonly string[] = VERBS): Promise<string[]> {
   const server = new KubeServer({ clock: hostClock, namespaces: ["agents"] });
   server.access.addUser("token", "agent").grant("agent", "agents", verbs);
-  const listener = await HttpsListener.listen((request) => server.handle(request), { certificate: makeCertificate() });
+  const listener = await HttpsListener.listen((request) => server.handle(request), {
+    certificate: await makeCertificate(),
+  });
   onTestFinished(() => listener.close());
   const kubeconfig = join(await scratch(), "kubeconfig");
   const ca = Buffer.from(listener.ca).toString("base64");

@@ -22,8 +22,8 @@ import { type Certificates, makeCertificates } from "./certificates.js";
 
 let certificates: Certificates;
 let folder: string;
-beforeAll(() => {
-  certificates = makeCertificates();
+beforeAll(async () => {
+  certificates = await makeCertificates();
   folder = mkdtempSync(join(tmpdir(), "leasehold-security-"));
 });
 afterAll(() => rmSync(folder, { recursive: true }));

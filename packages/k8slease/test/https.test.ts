@@ -17,7 +17,7 @@ import { type K8sLeaseOptions, k8slease } from "../src/index.js";
 /** Ms. */
 const SHORT = 300;
 
-const certificate = makeCertificate();
+const certificate = await makeCertificate();
 const dir = mkdtempSync(join(tmpdir(), "k8slease-"));
 let server: KubeServer;
 let listener: HttpsListener;
@@ -93,7 +93,7 @@ test("two hundred renewals use one connection", async () => {
 });
 
 test("B26: a CA that does not match: unavailable, said so, and nothing was sent", async () => {
-  const other = makeCertificate();
+  const other = await makeCertificate();
   const lease = open({ kubeconfig: kubeconfig({ ca: other.ca }) });
   const error = await lease.acquire("s", "a").catch((reason: unknown) => reason);
   expect(error).toMatchObject({

@@ -1,56 +1,16 @@
 /** The double behind a real socket, with TLS and a CA of its own. */
 
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { Authority } from "@leasehold/test-certificates";
 import type { HttpAnswer, HttpCall } from "./http.js";
 
 export type Certificate = Readonly<{ key: string; cert: string; ca: string }>;
 
-/** A CA of one day and a certificate for 127.0.0.1 by it. Needs the command `openssl`. */
-export function makeCertificate(): Certificate {
-  const dir = mkdtempSync(join(tmpdir(), "kube-double-"));
-  const openssl = (...args: string[]): void => void execFileSync("openssl", args, { cwd: dir, stdio: "ignore" });
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"];
-  try {
-    openssl("req", "-x509", ...key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=double-ca");
-    openssl(
-      "req",
-      ...key.slice(0, 5),
-      "-keyout",
-      "key.pem",
-      "-out",
-      "server.csr",
-      "-subj",
-      "/CN=127.0.0.1",
-      "-addext",
-      "subjectAltName=IP:127.0.0.1",
-    );
-    openssl(
-      "x509",
-      "-req",
-      "-in",
-      "server.csr",
-      "-CA",
-      "ca.pem",
-      "-CAkey",
-      "ca.key",
-      "-CAcreateserial",
-      "-days",
-      "1",
-      "-copy_extensions",
-      "copyall",
-      "-out",
-      "cert.pem",
-    );
-    const read = (name: string): string => readFileSync(join(dir, name), "utf8");
-    return { key: read("key.pem"), cert: read("cert.pem"), ca: read("ca.pem") };
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+/** A CA of one day and a certificate for 127.0.0.1 by it. */
+export async function makeCertificate(): Promise<Certificate> {
+  const authority = await Authority.create("double-ca");
+  return { ...(await authority.issue("127.0.0.1")), ca: authority.pair.cert };
 }
 
 export interface HttpsListenerOptions {

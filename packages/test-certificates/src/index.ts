@@ -1,0 +1,1 @@
+export { Authority, type Pair } from "./authority.js";
