@@ -63,7 +63,9 @@ async function takeover(): Promise<number[]> {
       const lost = holder.next().catch(() => undefined);
       process.kill(one.pid, "SIGKILL");
       const killed = performance.now();
-      await running(other, path);
+      // The kernel takes a moment to end it; until then it holds the session.
+      const body = { prompt: "wait", on_busy: "wait" };
+      await until(eventsOf(await post(`${other.url}${path}/prompt`, body)), "started");
       delays.push(performance.now() - killed);
       await lost;
     });
