@@ -161,7 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "@leasehold/flocklease/numbered-records.js",
     find: "await this.#files.rmdir(stem);\n            return true;",
     replace: "return true;",
-    seed: 387,
+    seed: 806,
   },
   {
     name: "release-unconditional",
